@@ -1,0 +1,1 @@
+"""A source's bytes made into the model."""

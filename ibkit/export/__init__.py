@@ -1,0 +1,1 @@
+"""The model as documents for other programs."""

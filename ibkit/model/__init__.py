@@ -1,0 +1,1 @@
+"""The field's nouns as small frozen types. No I/O."""

@@ -1,0 +1,98 @@
+"""GUIDs, GIDs and P_Keys: numbers with one canonical text each.
+
+Sources: InfiniBand Architecture Specification volume 1, sections 4.1 (GIDs and GUIDs) and 10.9 (P_Keys).
+"""
+
+from __future__ import annotations
+
+import re
+
+_GUID = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})\Z")
+_GUID_COLONS = re.compile(r"[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){3}\Z")
+
+
+class Guid(int):
+    """An EUI-64: node, port or system image GUID. Text is ``0x`` and 16 lower-case hexadecimal digits."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Guid:
+        """Read any of the tools' spellings: padded or short, with or without ``0x``, sysfs' four groups.
+
+        >>> str(Guid.parse("c42a10300000001"))
+        '0x0c42a10300000001'
+        >>> str(Guid.parse("b4f0:34ff:fe8e:d331"))
+        '0xb4f034fffe8ed331'
+
+        Raises ValueError on anything else.
+        """
+        text = text.strip()
+        if _GUID_COLONS.match(text):
+            return cls("".join(group.zfill(4) for group in text.split(":")), 16)
+        found = _GUID.match(text)
+        if not found:
+            raise ValueError(f"not a GUID: {text[:40]!r}")
+        return cls(found.group(1), 16)
+
+    def __str__(self) -> str:
+        return f"0x{int(self):016x}"
+
+    def __repr__(self) -> str:
+        return f"Guid({self})"
+
+
+class Gid(int):
+    """A 128-bit GID. Text is the eight groups of four digits that sysfs prints (no ``::`` shortening).
+
+    >>> Gid.parse("fe80:0000:0000:0000:b4f0:34ff:fe8e:d331").subnet_prefix == 0xfe80 << 48
+    True
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Gid:
+        """Read sysfs' full form or the shortened IPv6 form. Raises ValueError on anything else."""
+        import ipaddress  # costs 10 ms: only who reads GIDs pays
+
+        return cls(int(ipaddress.IPv6Address(text.strip())))
+
+    @property
+    def subnet_prefix(self) -> int:
+        """The upper 64 bits."""
+        return int(self) >> 64
+
+    @property
+    def guid(self) -> Guid:
+        """The lower 64 bits, the interface id (the port GUID on InfiniBand)."""
+        return Guid(int(self) & (1 << 64) - 1)
+
+    def __str__(self) -> str:
+        digits = f"{int(self):032x}"
+        return ":".join(digits[i : i + 4] for i in range(0, 32, 4))
+
+    def __repr__(self) -> str:
+        return f"Gid({self})"
+
+
+class PKey(int):
+    """A 16-bit partition key. The top bit is the membership: set for full, clear for limited."""
+
+    __slots__ = ()
+
+    @property
+    def partition(self) -> int:
+        """The 15-bit partition number that two members must share."""
+        return int(self) & 0x7FFF
+
+    @property
+    def is_full_member(self) -> bool:
+        """Full members reach everybody in the partition; limited members reach only full ones."""
+        return bool(int(self) & 0x8000)
+
+    def __str__(self) -> str:
+        return f"0x{int(self):04x}"
+
+    def __repr__(self) -> str:
+        return f"PKey({self})"

@@ -1,0 +1,110 @@
+"""A source answers four things: run a command, read a file, list a folder, read verbs.
+
+Nothing else in ibkit starts a process or opens /sys. The live host, a capture and a raw tool output are sources, and
+a recording source wraps another one, so that a collector works the same live, offline and in tests.
+An answer is never an exception: what could not be had says why, in ``failure`` or ``error``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+#: ``failure`` of a command: not on PATH; may not be executed; over its deadline (its process group was killed);
+#: printed more than a source keeps; the capture does not hold it.
+MISSING, DENIED, TIMEOUT, TOO_MUCH, NOT_RECORDED = "missing", "denied", "timeout", "too-much-output", "not-recorded"
+
+
+class CommandAnswer(NamedTuple):
+    """What a command printed. ``exit_status`` is negative for a signal, None where it gave none (see ``failure``)."""
+
+    argv: tuple[str, ...]
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_status: int | None = None
+    seconds: float = 0.0
+    failure: str | None = None
+
+    @property
+    def command(self) -> str:
+        """The command as a person would type it."""
+        return " ".join(self.argv)
+
+    @property
+    def out(self) -> str:
+        """stdout as text."""
+        return to_text(self.stdout)
+
+    @property
+    def err(self) -> str:
+        """stderr as text."""
+        return to_text(self.stderr)
+
+
+class FileAnswer(NamedTuple):
+    """A file's bytes, or the errno's name (``ENOENT``, ``EACCES``, ``EINVAL`` ...; ``not-recorded``)."""
+
+    path: str
+    data: bytes | None = None
+    error: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The bytes as text, or None."""
+        return None if self.data is None else to_text(self.data)
+
+
+class Entry(NamedTuple):
+    """One name in a folder. ``kind`` is file, folder, link, device or other; ``target`` is a link's own text."""
+
+    name: str
+    kind: str
+    target: str | None = None
+    mode: int | None = None
+    uid: int | None = None
+    gid: int | None = None
+
+
+class FolderAnswer(NamedTuple):
+    """A folder's entries sorted by name, or the errno's name."""
+
+    path: str
+    entries: tuple[Entry, ...] | None = None
+    error: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The entries' names; empty where the folder could not be listed."""
+        return tuple(entry.name for entry in self.entries or ())
+
+
+class VerbsAnswer(NamedTuple):
+    """What pyverbs returned, as JSON-like data (see ibkit.sources.verbs), or why it returned nothing."""
+
+    devices: Any = None
+    error: str | None = None
+
+
+class Source(Protocol):
+    """Where bytes come from."""
+
+    def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
+        """Run a command without a shell; answer what it printed."""
+        ...
+
+    def read(self, path: str) -> FileAnswer:
+        """Read a small file such as a sysfs attribute."""
+        ...
+
+    def list(self, path: str) -> FolderAnswer:
+        """List a folder without following links."""
+        ...
+
+    def verbs(self) -> VerbsAnswer:
+        """Ask pyverbs for all devices."""
+        ...
+
+
+def to_text(data: bytes) -> str:
+    """Bytes from outside as text. Broken UTF-8 becomes ``\\xNN``, so that every text can be printed and stored."""
+    return data.decode("utf-8", "backslashreplace")

@@ -1,0 +1,95 @@
+"""The live host: the only module that starts processes and opens /sys, /proc and /dev."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Sequence
+
+from ibkit.sources.base import CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
+
+#: The largest output that is kept of one command, in bytes (an 11,200-HCA iblinkinfo is 14 MB).
+MAX_OUTPUT_BYTES = 1 << 30
+#: The largest file that is read whole, in bytes.
+MAX_FILE_BYTES = 16 << 20
+#: Ordinary users lack these on PATH, and infiniband-diags lives there.
+SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
+
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link", stat.S_IFCHR: "device"}
+
+
+class LiveSource:
+    """This host. ``root`` prefixes every path that is read (tests give a recorded tree), ``tick`` is called about
+    once a second with the command that is running and its age in seconds."""
+
+    def __init__(self, root: str = "", tick: Callable[[str, float], None] | None = None) -> None:
+        self._root = root
+        self._tick = tick
+
+    def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
+        """Run in a process group of its own, which is killed whole at the deadline or on an interrupt."""
+        from ibkit.sources.processes import run_group  # subprocess costs 8 ms: replays do not pay
+
+        return run_group(tuple(argv), find_tool(argv[0]), deadline_seconds, MAX_OUTPUT_BYTES, self._tick)
+
+    def read(self, path: str) -> FileAnswer:
+        """Read a regular file; a FIFO or a device is refused instead of waited for."""
+        try:
+            descriptor = os.open(self._root + path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return FileAnswer(path, error=errno_name(error))
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return FileAnswer(path, error="not-a-file")
+            pieces = []
+            size = 0
+            while piece := os.read(descriptor, 1 << 16):
+                pieces.append(piece)
+                size += len(piece)
+                if size > MAX_FILE_BYTES:
+                    return FileAnswer(path, error="EFBIG")
+            return FileAnswer(path, b"".join(pieces))
+        except OSError as error:
+            return FileAnswer(path, error=errno_name(error))
+        finally:
+            os.close(descriptor)
+
+    def list(self, path: str) -> FolderAnswer:
+        """List a folder: names, kinds, link targets, owners and modes."""
+        entries = []
+        try:
+            for name in sorted(os.listdir(self._root + path)):
+                full = f"{self._root}{path}/{name}"
+                try:
+                    status = os.lstat(full)
+                    target = os.readlink(full) if stat.S_ISLNK(status.st_mode) else None
+                except OSError:
+                    continue  # it went away between the two calls
+                kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
+                entries.append(Entry(name, kind, target, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid))
+        except OSError as error:
+            return FolderAnswer(path, error=errno_name(error))
+        return FolderAnswer(path, tuple(entries))
+
+    def verbs(self) -> VerbsAnswer:
+        """Ask pyverbs, where it imports."""
+        from ibkit.sources.verbs import read_verbs
+
+        return read_verbs()
+
+
+def find_tool(name: str) -> str | None:
+    """The executable's path, searched on PATH and in the sbin folders; None where there is none."""
+    if "/" in name:
+        return name if os.path.exists(name) else None
+    for folder in (*os.environ.get("PATH", "").split(os.pathsep), *SYSTEM_FOLDERS):
+        candidate = os.path.join(folder or ".", name)
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def errno_name(error: OSError) -> str:
+    """``ENOENT`` and its like."""
+    return errno.errorcode.get(error.errno or 0, "EIO")

@@ -1,0 +1,44 @@
+"""A source that wraps another one and keeps every answer, each question once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, Source, VerbsAnswer
+
+
+class RecordingSource:
+    """Answers as the wrapped source does. A question asked again gets the recorded answer, so that what is shown
+    while recording is what a replay will show."""
+
+    def __init__(self, wrapped: Source) -> None:
+        self._wrapped = wrapped
+        self.commands: dict[tuple[str, ...], CommandAnswer] = {}
+        self.files: dict[str, FileAnswer] = {}
+        self.folders: dict[str, FolderAnswer] = {}
+        self.verbs_answer: VerbsAnswer | None = None
+
+    def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
+        """Run once, then answer from the record."""
+        key = tuple(argv)
+        if key not in self.commands:
+            self.commands[key] = self._wrapped.run(key, deadline_seconds=deadline_seconds)
+        return self.commands[key]
+
+    def read(self, path: str) -> FileAnswer:
+        """Read once, then answer from the record."""
+        if path not in self.files:
+            self.files[path] = self._wrapped.read(path)
+        return self.files[path]
+
+    def list(self, path: str) -> FolderAnswer:
+        """List once, then answer from the record."""
+        if path not in self.folders:
+            self.folders[path] = self._wrapped.list(path)
+        return self.folders[path]
+
+    def verbs(self) -> VerbsAnswer:
+        """Ask once, then answer from the record."""
+        if self.verbs_answer is None:
+            self.verbs_answer = self._wrapped.verbs()
+        return self.verbs_answer

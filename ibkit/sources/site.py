@@ -1,0 +1,63 @@
+"""What a command works on: some hosts, one view of the subnet, perhaps a job; live or from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ibkit.sources.base import Source
+
+
+class Origin(NamedTuple):
+    """Where all of it comes from. ``kind`` is live, capture or raw; ``time`` is ISO 8601 with zone, None for raw."""
+
+    kind: str
+    label: str
+    time: str | None = None
+    note: str | None = None
+
+
+class Host(NamedTuple):
+    """A host by the name it gave itself."""
+
+    name: str
+    source: Source
+
+
+class JobFile(NamedTuple):
+    """One log of a job. ``path`` can be opened where the file lies on disk, else ``data`` holds the bytes."""
+
+    name: str
+    path: str | None = None
+    data: bytes | None = None
+
+
+class Site(NamedTuple):
+    """``subnet`` answers the fabric-wide tools; on a live host it is that host."""
+
+    origin: Origin
+    hosts: tuple[Host, ...]
+    subnet: Source
+    job: tuple[JobFile, ...] = ()
+
+
+def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = None) -> Site:
+    """The live host for None, else a capture (folder or ``.tar.gz``) or one raw tool output.
+
+    Raises UnreadableInput where ``path`` is none of these.
+    """
+    if path is None:
+        import socket
+
+        from ibkit.sources.live import LiveSource
+
+        name = socket.gethostname()
+        live = LiveSource(tick=tick)
+        return Site(Origin("live", name), (Host(name, live),), live)
+    from ibkit.sources.capture import is_capture, open_capture
+
+    if is_capture(path):
+        return open_capture(path)
+    from ibkit.sources.raw import open_raw
+
+    return open_raw(path)
