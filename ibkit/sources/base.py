@@ -32,12 +32,12 @@ class CommandAnswer(NamedTuple):
 
     @property
     def out(self) -> str:
-        """stdout as text."""
+        """Stdout as text."""
         return to_text(self.stdout)
 
     @property
     def err(self) -> str:
-        """stderr as text."""
+        """Stderr as text."""
         return to_text(self.stderr)
 
 

@@ -102,7 +102,9 @@ class FolderStore:
         """The path, after the checks that :meth:`read` makes."""
         path = os.path.join(self._root, check_member_name(name, self._root))
         if os.path.realpath(path) != path:
-            raise UnreadableInput(f"{self._root}: {name!r} is a link or lies behind one; a capture holds plain files only")
+            raise UnreadableInput(
+                f"{self._root}: {name!r} is a link or lies behind one; a capture holds plain files only"
+            )
         return path
 
     def read(self, name: str) -> bytes:
@@ -233,7 +235,10 @@ class _Manifest(NamedTuple):
             manifest = cls(
                 _text(value.get("time")),
                 _text(value.get("note")),
-                [{"name": _name(h["name"]), "answers": [_answer(a) for a in h["answers"]]} for h in value.get("hosts", [])],
+                [
+                    {"name": _name(h["name"]), "answers": [_answer(a) for a in h["answers"]]}
+                    for h in value.get("hosts", [])
+                ],
                 [_answer(a) for a in value.get("subnet", [])],
                 [_name(n) for n in value.get("job", [])],
             )
@@ -275,5 +280,3 @@ def _answer(value: Any) -> dict[str, Any]:
     elif kind != "verbs":
         raise ValueError(f"unknown kind {kind!r}")
     return dict(value)
-
-

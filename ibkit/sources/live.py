@@ -21,7 +21,8 @@ _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link", st
 
 class LiveSource:
     """This host. ``root`` prefixes every path that is read (tests give a recorded tree), ``tick`` is called about
-    once a second with the command that is running and its age in seconds."""
+    once a second with the command that is running and its age in seconds.
+    """
 
     def __init__(self, root: str = "", tick: Callable[[str, float], None] | None = None) -> None:
         self._root = root

@@ -9,7 +9,8 @@ from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, Source, 
 
 class RecordingSource:
     """Answers as the wrapped source does. A question asked again gets the recorded answer, so that what is shown
-    while recording is what a replay will show."""
+    while recording is what a replay will show.
+    """
 
     def __init__(self, wrapped: Source) -> None:
         self._wrapped = wrapped

@@ -1,0 +1,84 @@
+"""How commands print: JSON, CSV and tables on stdout; problems, notes and progress on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ibkit.display import clean
+from ibkit.parsers.base import Problem
+from ibkit.sources.site import Origin, Site, open_site
+
+
+def site_of(path: str | None) -> Site:
+    """The site a command works on; says on stderr when it is a replay, and shows progress of slow live tools."""
+    site = open_site(path, tick=progress if sys.stderr.isatty() else None)
+    if site.origin.kind != "live":
+        note(origin_line(site.origin))
+    return site
+
+
+def origin_line(origin: Origin) -> str:
+    """``replay of X, recorded at T``, or ``live on HOST``."""
+    if origin.kind == "live":
+        return f"live on {clean(origin.label)}"
+    when = f", recorded {clean(origin.time)}" if origin.time else ""
+    about = f": {clean(origin.note)}" if origin.note else ""
+    return f"replay of {clean(origin.label)}{when}{about}"
+
+
+def progress(command: str, seconds: float) -> None:
+    """One line on the terminal, written over by the next one."""
+    print(f"\r\x1b[K{clean(command)} ... {seconds:.0f} s", end="\r\x1b[K", file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """A line of narration on stderr."""
+    print(f"ibkit: {text}", file=sys.stderr)
+
+
+def print_problems(problems: Iterable[Problem], limit: int = 20) -> None:
+    """The problems on stderr, as many as a person reads."""
+    problems = list(problems)
+    for problem in problems[:limit]:
+        note(problem_line(problem))
+    if len(problems) > limit:
+        note(f"... and {len(problems) - limit} more problems; --json lists all")
+
+
+def problem_line(problem: Problem) -> str:
+    """``source:line: text``."""
+    where = clean(problem.source or "")
+    if problem.line is not None:
+        where += f":{problem.line}" if where else f"line {problem.line}"
+    return f"{where}: {clean(problem.text, 500)}" if where else clean(problem.text, 500)
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document, indented, in the order that the schema names its keys."""
+    import json
+
+    json.dump(document, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """RFC 4180 with a header; an unknown value is an empty field."""
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(["" if value is None else clean(str(value), 4096) for value in row])
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Columns as wide as they need; on a terminal each line is cut at its width. An unknown value is ``?``."""
+    texts = [["?" if value is None else clean(str(value)) for value in row] for row in rows]
+    widths = [max(len(column), *(len(row[i]) for row in texts), 0) for i, column in enumerate(columns)]
+    cut = os.get_terminal_size().columns if sys.stdout.isatty() else None
+    for row in [list(columns), *texts]:
+        line = "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+        print(line[:cut])

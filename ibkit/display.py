@@ -1,0 +1,19 @@
+"""Text from outside, made safe to show: no terminal escape, no line break, no invisible control reaches a screen."""
+
+from __future__ import annotations
+
+import re
+
+#: C0 and C1 controls, line and paragraph separators, bidirectional overrides, and lone surrogates.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def clean(text: str, limit: int = 200) -> str:
+    r"""One line of printable text; controls become ``\xNN``, what is over ``limit`` characters becomes ``...``.
+
+    >>> clean("sw\x1b[31m1")
+    'sw\\x1b[31m1'
+    """
+    if len(text) > limit:
+        text = text[: limit - 3] + "..."
+    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)

@@ -1,0 +1,80 @@
+"""A subnet as it was seen: nodes, ports, links, and whether that is all of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ibkit.model.ids import Guid
+from ibkit.parsers.base import Problem
+
+SWITCH = "switch"
+CHANNEL_ADAPTER = "channel_adapter"
+ROUTER = "router"
+AGGREGATION_NODE = "aggregation_node"
+
+
+class End(NamedTuple):
+    """One end of a link: a node's GUID and the port number on it."""
+
+    guid: Guid
+    port: int
+
+
+class Link(NamedTuple):
+    """A cable or trace. ``a`` is the lesser end, so each link has one spelling. ``width`` is like 4x, ``speed`` like
+    HDR, both as printed; None where not known. ``seen_from`` counts the ends that named it (1 or 2).
+    """
+
+    a: End
+    b: End
+    width: str | None = None
+    speed: str | None = None
+    seen_from: int = 2
+
+
+class FabricPort(NamedTuple):
+    """A port of a node as the topology tells it. ``peer`` is None where nothing is connected or nothing is known;
+    ``linked`` is True with a peer, False where the node was listed whole without it, None where unknown.
+    """
+
+    number: int
+    guid: Guid | None = None
+    lid: int | None = None
+    peer: End | None = None
+    width: str | None = None
+    speed: str | None = None
+    linked: bool | None = None
+    label: str | None = None
+
+
+class Node(NamedTuple):
+    """``name`` is the raw node description. ``port_count`` is None for a node that is only named by a neighbour.
+    ``lid`` is port 0's for a switch and None where none is assigned; ``ports`` is in order of number.
+    """
+
+    guid: Guid
+    type: str
+    name: str | None = None
+    port_count: int | None = None
+    ports: tuple[FabricPort, ...] = ()
+    lid: int | None = None
+    lmc: int | None = None
+    system_image_guid: Guid | None = None
+    vendor_id: int | None = None
+    device_id: int | None = None
+
+
+class Fabric(NamedTuple):
+    """``complete`` is True when the sweep reached everything, False when it is known to lack something, None when
+    that cannot be told. ``source`` is the command or file that spoke.
+    """
+
+    nodes: dict[Guid, Node]
+    links: tuple[Link, ...]
+    complete: bool | None
+    problems: tuple[Problem, ...] = ()
+    source: str | None = None
+
+    def number_of(self, node_type: str) -> int:
+        """How many nodes have this type."""
+        return sum(1 for node in self.nodes.values() if node.type == node_type)

@@ -1,0 +1,76 @@
+"""Whether the ranks of a job used InfiniBand: the verdict and what it stands on (schema ibkit.mpi/1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ibkit.parsers.base import Problem
+
+#: Verdict words, see docs/check-mpi-transport.md.
+VERDICTS = (
+    "ib", "roce", "iwarp", "rdma", "opa", "efa", "slingshot", "ipoib", "tcp", "shm", "mixed", "none", "unknown",
+)  # fmt: skip
+#: Status words, worst first: the overall status is the first of these that any layer has.
+STATUSES = ("aborted", "fallback", "mixed", "undecided", "by-configuration", "as-expected")
+#: Evidence classes, strongest first. The last three never decide alone.
+EVIDENCE_CLASSES = ("path", "selection", "process", "candidate", "configuration", "failure")
+
+
+class Evidence(NamedTuple):
+    """One line that says something about the transport. ``evidence_class`` is one of EVIDENCE_CLASSES."""
+
+    id: int
+    evidence_class: str
+    file: str
+    line: int
+    text: str
+    host: str | None = None
+    rank: int | None = None
+    transport: str | None = None
+
+
+class Pair(NamedTuple):
+    """What moved the data between two hosts (``a`` may equal ``b``); ``ranks`` lists the rank pairs that were named."""
+
+    a: str
+    b: str
+    transport: str
+    ranks: tuple[tuple[int, int], ...] = ()
+    evidence: tuple[int, ...] = ()
+
+
+class Reason(NamedTuple):
+    """Why it was not InfiniBand, as far as the evidence proves it. ``id`` is stable (memlock, noport, nolib ...)."""
+
+    id: str
+    text: str
+    fix: str
+    evidence: tuple[int, ...] = ()
+
+
+class Layer(NamedTuple):
+    """One independent data path of one job: ``layer`` is mpi, nccl or gloo."""
+
+    layer: str
+    verdict: str
+    status: str
+    job: int = 1
+    runtime: str | None = None
+    version: str | None = None
+    hosts: tuple[str, ...] = ()
+    ranks: int | None = None
+    pairs: tuple[Pair, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    next_step: str | None = None
+
+
+class JobVerdict(NamedTuple):
+    """The answer about one target."""
+
+    target: str
+    verdict: str
+    status: str
+    layers: tuple[Layer, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    next_step: str | None = None
+    problems: tuple[Problem, ...] = ()

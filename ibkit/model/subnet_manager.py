@@ -1,0 +1,28 @@
+"""Subnet managers of a subnet."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ibkit.model.ids import Guid
+from ibkit.parsers.base import Problem
+
+
+class SubnetManager(NamedTuple):
+    """``state`` is master, standby, discovering or not-active, else the raw word; ``activity`` is the SM's counter
+    (its change, not its value, says that the SM lives).
+    """
+
+    guid: Guid | None = None
+    lid: int | None = None
+    state: str | None = None
+    priority: int | None = None
+    activity: int | None = None
+
+
+class SubnetManagers(NamedTuple):
+    """The managers that were seen. ``complete`` is None: sminfo asks for the master only."""
+
+    managers: tuple[SubnetManager, ...]
+    complete: bool | None = None
+    problems: tuple[Problem, ...] = ()
