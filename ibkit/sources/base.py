@@ -106,5 +106,5 @@ class Source(Protocol):
 
 
 def to_text(data: bytes) -> str:
-    """Bytes from outside as text. Broken UTF-8 becomes ``\\xNN``, so that every text can be printed and stored."""
+    r"""Bytes from outside as text. Broken UTF-8 becomes ``\xNN``, so that every text can be printed and stored."""
     return data.decode("utf-8", "backslashreplace")
