@@ -1,0 +1,29 @@
+"""What a test needs of the system: missing, it skips the test on a workstation and fails it in CI."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "tools"))
+
+import system_packages  # noqa: E402 - tools/ is a folder of scripts, not a package
+
+#: ``@pytest.mark.live`` says the same as ``@pytest.mark.needs(...)`` with these.
+LIVE_NEEDS = ("ibsim", "opensm", "infiniband-diags")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    names = [name for mark in item.iter_markers("needs") for name in mark.args]
+    if item.get_closest_marker("live"):
+        names += LIVE_NEEDS
+    missing = [name for name in dict.fromkeys(names) if not system_packages.is_present(name)]
+    if missing:
+        text = f"needs {', '.join(missing)}: {system_packages.install_command(missing)}"
+        if os.environ.get("CI"):
+            pytest.fail(text, pytrace=False)
+        pytest.skip(text)
