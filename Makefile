@@ -15,7 +15,7 @@ VENV_PYTHON = .venv/bin/python
 
 run:
 	@$(SETUP) run
-	@$(VENV_PYTHON) tools/run.py $(FROM)
+	@$(VENV_PYTHON) tools/show.py $(FROM)
 
 # In CI a missing system package is an error; elsewhere it is named, and what does not need it still runs.
 test:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "tools"))
-
-import system_packages  # noqa: E402 - tools/ is a folder of scripts, not a package
+import system_packages
 
 #: ``@pytest.mark.live`` says the same as ``@pytest.mark.needs(...)`` with these.
 LIVE_NEEDS = ("ibsim", "opensm", "infiniband-diags")

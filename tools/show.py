@@ -1,6 +1,6 @@
 """Open ``ibkit tui``: on this host where it has an InfiniBand or RoCE port, else on a capture that ibkit ships.
 
-python tools/run.py [CAPTURE]
+python tools/show.py [CAPTURE]
 """
 
 from __future__ import annotations

@@ -1,0 +1,110 @@
+"""What a plain command may not import: these cost more than all the rest of a start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+#: Third-party packages, and the dear parts of the standard library. Source of the prices: ``python -X importtime``.
+HEAVY = {
+    "asyncio", "concurrent.futures", "csv", "dataclasses", "datetime", "http", "inspect", "ipaddress", "logging",
+    "netifaces", "numpy", "pandas", "pathlib", "psutil", "rich", "socket", "subprocess", "tarfile", "tempfile",
+    "textual", "tomllib", "urllib", "ibkit.tui", "ibkit.transport",
+}  # fmt: skip
+
+#: Runs ibkit as its console script does, then writes the names of all modules that are loaded.
+PROBE = """
+import sys
+from ibkit.cli.main import main
+try:
+    main(sys.argv[2:])
+except SystemExit:
+    pass
+with open(sys.argv[1], "w") as file:
+    file.write("\\n".join(sys.modules))
+"""
+
+IBSTAT = """\
+CA 'mlx5_0'
+\tCA type: MT4123
+\tNumber of ports: 1
+\tFirmware version: 20.31.1014
+\tHardware version: 0
+\tNode GUID: 0x0c42a10300000001
+\tSystem image GUID: 0x0c42a10300000001
+\tPort 1:
+\t\tState: Active
+\t\tPhysical state: LinkUp
+\t\tRate: 200
+\t\tBase lid: 4
+\t\tLMC: 0
+\t\tSM lid: 1
+\t\tCapability mask: 0x2651e848
+\t\tPort GUID: 0x0c42a10300000001
+\t\tLink layer: InfiniBand
+"""
+
+
+def modules_after(tmp_path: Path, *arguments: str) -> set[str]:
+    names = tmp_path / "modules"
+    # -I -S: neither the environment's start-up files nor the caller's variables decide what is loaded.
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    probe = f"import sys; sys.path.insert(0, {root!r})\n{PROBE}"
+    command = [sys.executable, "-I", "-S", "-c", probe, str(names), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert names.exists(), done.stderr
+    return set(names.read_text().split())
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """A capture of one host whose ibstat was recorded (docs/capture.md)."""
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    (folder / "ibstat.out").write_text(IBSTAT)
+    manifest = {
+        "format": "ibkit-capture/1",
+        "hosts": [
+            {
+                "name": "n01",
+                "answers": [{"kind": "command", "argv": ["ibstat"], "exit_status": 0, "stdout": "ibstat.out"}],
+            }
+        ],
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    modules = modules_after(tmp_path, "--help")
+    assert "ibkit.cli.main" in modules
+    assert not modules & HEAVY
+    commands = {name for name in modules if name.startswith("ibkit.cli.")}
+    assert commands == {"ibkit.cli.main"}, "--help lists the commands from a table and imports none of them"
+
+
+def test_status_of_a_capture_imports_nothing_heavy(tmp_path: Path, capture: Path) -> None:
+    modules = modules_after(tmp_path, "status", "--from", str(capture))
+    assert "ibkit.cli.status" in modules
+    assert not modules & HEAVY
+
+
+def test_status_of_a_raw_file_imports_nothing_heavy(tmp_path: Path) -> None:
+    text = tmp_path / "ibstat.txt"
+    text.write_text(IBSTAT)
+    modules = modules_after(tmp_path, "status", "--from", str(text))
+    assert "ibkit.cli.status" in modules
+    assert not modules & HEAVY
+
+
+def test_the_probe_sees_what_it_looks_for(tmp_path: Path) -> None:
+    """The names in HEAVY are names that a module table really has."""
+    names = tmp_path / "modules"
+    code = "import asyncio, subprocess, pathlib, sys; open(sys.argv[1], 'w').write('\\n'.join(sys.modules))"
+    subprocess.run([sys.executable, "-I", "-S", "-c", code, str(names)], check=True, timeout=60)
+    assert {"asyncio", "subprocess", "pathlib"} <= set(names.read_text().split()) & HEAVY
