@@ -176,8 +176,8 @@ def main(names: list[str]) -> int:
         say(f"usage: system_packages.py tests | NEED... with NEED one of {', '.join(NEEDS)}")
         return 2
     missing = install(names)
-    for name in missing:
-        say(f"missing: {name}. To install it: {install_command([name])}")
+    if missing:
+        say(f"missing: {', '.join(missing)}. To install: {install_command(missing)}")
     return 1 if missing else 0
 
 
