@@ -34,7 +34,8 @@ COMMANDS = (
 _EPILOG = """commands:
 {commands}
 
-exit status: 0 as it should be, 1 a finding or a fall-back, 2 wrong usage or unreadable input, 3 cannot be decided.
+exit status: 0 as it should be, 1 a finding or a fall-back, 2 wrong usage or
+unreadable input, 3 cannot be decided.
 `ibkit COMMAND --help` tells the rest."""
 
 
@@ -65,7 +66,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         description="InfiniBand and RDMA fabric diagnostics.",
         usage="ibkit [--from PATH] COMMAND [--json | --csv] ...",
         epilog=_EPILOG.format(commands="\n".join(f"  {c.name:<20} {c.help}" for c in COMMANDS)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"ibkit {__version__}")
@@ -84,7 +85,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     module = importlib.import_module(f"ibkit.cli.{command.module}")
     parser = argparse.ArgumentParser(
         prog=f"ibkit {command.name}", description=module.__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
     )  # fmt: skip
     parser.set_defaults(run=module.run, from_path=given.from_path)
     parser.add_argument(
@@ -99,6 +100,11 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for output in ("json", "csv"):
         setattr(args, output, getattr(args, output, False))
     return args
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Texts keep their line breaks. A fixed width, because asking for the terminal's imports shutil, on every start."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=79)
 
 
 if __name__ == "__main__":
