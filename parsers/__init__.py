@@ -10,35 +10,124 @@ from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat
 
+#: The sub-command that judges a job's log. What such a log quotes (``ibstat`` in its prologue) is the job's.
+JOB_COMMAND = "check-mpi-transport"
+
 
 class Format(NamedTuple):
-    """A tool's output: ``mark`` (a multi-line regular expression) recognises it, ``command`` is what reads it.
+    """A tool's output: ``mark`` (a regular expression for a line's start) recognises it, ``command`` reads it.
 
     ``module`` is the parser's module below ibkit.parsers, None where the format is recognised but not read yet.
     """
 
     tool: str
-    mark: str
     command: str
+    mark: str
     module: str | None = None
 
 
-#: In the order they are tried: the most telling mark first.
+_GUID = "0x[0-9a-fA-F]{1,16}"
+#: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
+#: (iproute2), opensm, and the job runtimes' own sources.
 FORMATS = (
-    Format("ibnetdiscover", r"^(?:Switch|Ca|Rt)\s*\d+\s+\"[SHR]-[0-9a-fA-F]+\"", "fabric", "ibnetdiscover"),
-    Format("ibstat", r"^CA '[^'\n]*'\s*$", "status", "ibstat"),
-    Format("sminfo", r"^sminfo: sm lid \d+", "sm", "sminfo"),
+    Format(
+        "ibnetdiscover",
+        "fabric",
+        r'(?:Switch|Ca|Rt)\s{0,9}\d+\s{0,9}"[SHR]-[0-9a-fA-F]+"|# Topology file: generated'
+        r'|\[\d+\](?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s{0,9}"[SHR]-[0-9a-fA-F]+"\[\d+\]'
+        rf"|(?:SW|CA|RT)\s{{1,9}}\d+\s{{1,9}}\d+\s{{1,9}}{_GUID}\s{{1,9}}\S",
+        "ibnetdiscover",
+    ),
+    Format(
+        "ibstat",
+        "status",
+        r"(?:CA|Switch|Router|iWARP RNIC|\?\?\?):? '[^'\n]{1,80}'[ \t]*$"
+        r"|ibpanic: \[\d+\] \w+: stat of IB device '",
+        "ibstat",
+    ),
+    Format("sminfo", "sm", r"(?:\S{0,80}/)?sminfo: (?:sm lid \d|iberror: )", "sminfo"),
+    Format(
+        "iblinkinfo",
+        "fabric",
+        rf"(?:{_GUID}\s{{1,20}})?(?:\"[^\"\n]{{0,80}}\"\s{{1,20}})?\d+\s{{1,9}}\d+\[[^\]\n]{{0,9}}\]\s{{0,9}}==\("
+        rf"|Switch: {_GUID} [^\n]{{1,99}}:$",
+    ),
+    Format(
+        "ibqueryerrors",
+        "counters",
+        rf"(?:Errors|Data Counters) for (?:{_GUID} )?\"|## Summary: \d+ nodes checked"
+        rf"|GUID {_GUID} port (?:ALL|\d+):|ibqueryerrors: iberror: ",
+    ),
+    Format(
+        "perfquery",
+        "counters",
+        r"# (?:Port(?: extended)?|\w{4,40}(?: with RS-FEC Active)?) counters: |# PortSamplesControl: "
+        r"|(?:PortSelect|CounterSelect):\.{2}|perfquery: iberror: ",
+    ),
+    Format("saquery", "partitions", r"PKeyTableRecord dump:"),
+    Format("saquery", "sm", r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$"),
+    Format("saquery", "resolve", r"(?:PathRecord|GUIDInfo Record) dump:"),
+    Format("saquery", "path", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:"),
+    Format("saquery", "fabric", r"\w{1,20}(?: ?Record)?(?: group| member)? dump:$| {0,9}LID \"name\"$"),
+    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$"),
+    Format(
+        "smpquery",
+        "fabric",
+        r"# (?:Node info|Port info|Port info ext|Switch info|SL2VL table|VLArbitration tables|MLNX ext Port info): "
+        r"|Node Description:\.{2}|\d+:(?: 0x[0-9a-f]{16}){2}$",
+    ),
+    Format("ibportstate", "fabric", r"(?:CA/RT|CA|Switch|Router) PortInfo:$|Port info: .{1,99}\nLinkState:\.{2}"),
+    Format("ibroute", "path", r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch "),
+    Format("ibtracert", "path", r"From (?:ca|switch|router) \{0x[0-9a-f]+\} portnum \d"),
+    Format("ibstatus", "status", r"Infiniband device '[^'\n]{1,80}' port \d+ status:|Fatal error: {1,2}No devices"),
+    Format("ibv_devinfo", "status", r"hca_id:\s"),
+    Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID"),
+    Format("rdma link", "status", r"(?:link |\d+/\d+: )\S{1,80}/\d+:? [^\n]{0,400}?\bphysical_state [A-Z_]"),
+    Format("rdma link -j", "status", r"\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":"),
+    Format(
+        "ibhosts, ibswitches or ibnodes",
+        "fabric",
+        rf"(?:Ca|Switch|Rt)\s{{0,9}}:\s{{0,9}}{_GUID} ports \d",
+    ),
+    Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> "),
+    Format(
+        "job log",
+        JOB_COMMAND,
+        r"[^\n]{0,300}?(?:\bNCCL (?:INFO|WARN|TRACE) |\bUCX  (?:FATAL|ERROR|WARN|DIAG|INFO|DEBUG|TRACE|REQ|DATA|ASYNC"
+        r"|FUNC|POLL) |\bmca: b(?:ase|ml): |\bMPI startup\(\): |\blibfabric:\S{1,80}:|\[Gloo\] Rank |\bMVAPICH2"
+        r"|common_ucx\.c:\d+|Connection summary: \(|A high-performance Open MPI|Open MPI v\d)",
+    ),
 )
+
+#: What may stand before a line's own text: indentation, quotes of a mail.
+_BEFORE = r"^[ \t>|\u2502]*+"
+#: The marks are looked for here first, then in all of the text that the caller gives (characters).
+_FIRST_LOOK = 1 << 16
 
 
 def identify(text: str, *, source: str = "") -> Format:
-    """The format of ``text``, by its content alone.
+    """The format of ``text``, by its content alone: a job's log if any line is one's, else the format that comes first.
 
     Raises NotThisFormat listing what was tried.
     """
-    plain = text.replace("\r", "")
-    for candidate in FORMATS:
-        if re.search(candidate.mark, plain, re.MULTILINE):
-            return candidate
-    tried = ", ".join(candidate.tool for candidate in FORMATS)
+    text = text.replace("\r", "")
+    for look in (text[:_FIRST_LOOK], text):
+        found = [(place, candidate) for candidate in FORMATS if (place := _place(candidate, look)) is not None]
+        for _, candidate in found:
+            if candidate.command == JOB_COMMAND:
+                return candidate
+        if found:
+            return min(found, key=lambda pair: pair[0])[1]
+    tried = ", ".join(dict.fromkeys(candidate.tool for candidate in FORMATS))
     raise NotThisFormat(f"{source or 'input'}: no known format; tried {tried}")
+
+
+def holds(text: str, tool: str) -> bool:
+    """Whether output of ``tool`` is in ``text`` at all: a terminal log often holds that of several tools."""
+    text = text.replace("\r", "")
+    return any(_place(candidate, text) is not None for candidate in FORMATS if candidate.tool == tool)
+
+
+def _place(candidate: Format, text: str) -> int | None:
+    found = re.search(f"{_BEFORE}(?:{candidate.mark})", text, re.MULTILINE)
+    return found.start() if found else None

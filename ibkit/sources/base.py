@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-#: ``failure`` of a command: not on PATH; may not be executed; over its deadline (its process group was killed);
-#: printed more than a source keeps; the capture does not hold it.
+#: ``failure`` of a command: not on PATH; could not be started (no right to execute it, no process left); over its
+#: deadline (its process group was killed); printed more than a source keeps; the capture does not hold it.
 MISSING, DENIED, TIMEOUT, TOO_MUCH, NOT_RECORDED = "missing", "denied", "timeout", "too-much-output", "not-recorded"
 
 

@@ -6,277 +6,162 @@ A capture is other people's bytes. Reading one never executes anything and never
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from functools import partial
+from typing import BinaryIO, Protocol
 
 from ibkit.errors import UnreadableInput
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, Source, VerbsAnswer
+from ibkit.sources.manifest import MANIFEST, MAX_MANIFEST_BYTES, Answers, BadManifest, read_manifest
 from ibkit.sources.site import Host, JobFile, Origin, Site
 
-FORMAT = "ibkit-capture/1"
-MANIFEST = "manifest.json"
-MAX_MANIFEST_BYTES = 256 << 20
-MAX_MEMBER_BYTES = 2 << 30
-MAX_ARCHIVE_BYTES = 4 << 30
-MAX_ARCHIVE_MEMBERS = 100_000
+#: The largest recorded output or file (bytes); a job's files are streamed and have no limit in a folder.
+MAX_ANSWER_BYTES = 256 << 20
 
 
 class Store(Protocol):
-    """The files of a capture, wherever they lie."""
+    """The files of a capture, wherever they lie. Both methods raise UnreadableInput."""
 
-    def read(self, name: str) -> bytes:
-        """A file's bytes. Raises UnreadableInput."""
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """A file's bytes."""
         ...
 
-    def path_of(self, name: str) -> str | None:
-        """Where the file lies on disk, None inside an archive."""
+    def open(self, name: str) -> BinaryIO:
+        """A file as a stream."""
         ...
 
 
 class ReplaySource:
     """Answers from a capture what was recorded, and says ``not-recorded`` to everything else."""
 
-    def __init__(self, answers: Sequence[Mapping[str, Any]], store: Store) -> None:
+    def __init__(self, answers: Answers, store: Store) -> None:
+        self._answers = answers
         self._store = store
-        self._answers: dict[tuple[str, str | tuple[str, ...]], Mapping[str, Any]] = {}
-        for answer in answers:
-            kind = answer["kind"]
-            key = tuple(answer["argv"]) if kind == "command" else answer.get("path", "")
-            self._answers[kind, key] = answer
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
         """What was recorded for exactly these words."""
-        found = self._answers.get(("command", tuple(argv)))
+        found = self._answers.commands.get(tuple(argv))
         if found is None:
             return CommandAnswer(tuple(argv), failure=NOT_RECORDED)
-        return CommandAnswer(
-            tuple(argv),
-            self._bytes(found.get("stdout")),
-            self._bytes(found.get("stderr")),
-            found.get("exit_status"),
-            found.get("seconds", 0.0),
-            found.get("failure"),
-        )
+        stdout, stderr = self._bytes(found.stdout), self._bytes(found.stderr)
+        return CommandAnswer(found.argv, stdout, stderr, found.exit_status, found.seconds, found.failure)
 
     def read(self, path: str) -> FileAnswer:
         """What was recorded for this path."""
-        found = self._answers.get(("file", path))
+        found = self._answers.files.get(path)
         if found is None:
             return FileAnswer(path, error=NOT_RECORDED)
-        if found.get("error"):
-            return FileAnswer(path, error=found["error"])
-        if "text" in found:
-            return FileAnswer(path, found["text"].encode())
-        return FileAnswer(path, self._bytes(found.get("file")))
+        return FileAnswer(path, self._bytes(found.file) if found.file is not None else found.data, found.error)
 
     def list(self, path: str) -> FolderAnswer:
         """What was recorded for this folder."""
-        found = self._answers.get(("folder", path))
-        if found is None:
-            return FolderAnswer(path, error=NOT_RECORDED)
-        if found.get("error"):
-            return FolderAnswer(path, error=found["error"])
-        return FolderAnswer(path, tuple(Entry(*entry) for entry in found["entries"]))
+        found = self._answers.folders.get(path)
+        return FolderAnswer(path, error=NOT_RECORDED) if found is None else FolderAnswer(*found)
 
     def verbs(self) -> VerbsAnswer:
         """What pyverbs had answered."""
-        found = self._answers.get(("verbs", ""))
-        if found is None:
-            return VerbsAnswer(error=NOT_RECORDED)
-        return VerbsAnswer(found.get("devices"), found.get("error"))
+        found = self._answers.verbs
+        return VerbsAnswer(error=NOT_RECORDED) if found is None else VerbsAnswer(*found)
+
+    def ask_all(self, source: Source) -> None:
+        """Ask another source everything that was recorded here (a recording one makes a copy so)."""
+        for argv in self._answers.commands:
+            source.run(argv)
+        for path in self._answers.files:
+            source.read(path)
+        for path in self._answers.folders:
+            source.list(path)
+        if self._answers.verbs is not None:
+            source.verbs()
 
     def _bytes(self, name: str | None) -> bytes:
-        return b"" if name is None else self._store.read(name)
+        return b"" if name is None else self._store.read(name, MAX_ANSWER_BYTES)
 
 
 class FolderStore:
     """A capture that is a folder."""
 
     def __init__(self, root: str) -> None:
-        self._root = os.path.realpath(root)
+        self._root = root
 
-    def path_of(self, name: str) -> str:
-        """The path, after the checks that :meth:`read` makes."""
-        path = os.path.join(self._root, check_member_name(name, self._root))
-        if os.path.realpath(path) != path:
-            raise UnreadableInput(
-                f"{self._root}: {name!r} is a link or lies behind one; a capture holds plain files only"
-            )
-        return path
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """A file's bytes."""
+        with self.open(name) as file:
+            if os.fstat(file.fileno()).st_size > max_bytes:
+                raise UnreadableInput(f"{self._root}/{name}: larger than {max_bytes >> 20} MiB")
+            return file.read(max_bytes)
 
-    def read(self, name: str) -> bytes:
-        """Read without following a link and without waiting on a FIFO."""
-        path = self.path_of(name)
+    def open(self, name: str) -> BinaryIO:
+        """A file as a stream; walked to folder by folder, so that no link is followed, not even a fresh one."""
+        *folders, last = _parts(self._root, name)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode):
-                    raise UnreadableInput(f"{path}: not a plain file")
-                if status.st_size > MAX_MEMBER_BYTES:
-                    raise UnreadableInput(f"{path}: larger than {MAX_MEMBER_BYTES >> 20} MiB")
-                return file.read()
+            descriptor = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            for part, more in [*((folder, os.O_DIRECTORY) for folder in folders), (last, 0)]:
+                above = descriptor
+                try:
+                    descriptor = os.open(part, flags | more, dir_fd=above)
+                finally:
+                    os.close(above)
         except OSError as error:
-            raise UnreadableInput(
-                f"{path}: {error.strerror}; the manifest names this file, so the capture is damaged: copy it again"
-            ) from error
+            raise UnreadableInput(f"{self._root}/{name}: {_why(error, name)}") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise UnreadableInput(f"{self._root}/{name}: no plain file; a capture holds nothing else")
+        return os.fdopen(descriptor, "rb")
 
 
-class ArchiveStore:
-    """A capture that is a ``.tar.gz``. Members are read into memory once, at the start."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._members = dict(_archive_members(path))
-
-    def path_of(self, name: str) -> None:
-        """Nothing lies on disk."""
-        return
-
-    def read(self, name: str) -> bytes:
-        """A member's bytes."""
-        try:
-            return self._members[check_member_name(name, self._path)]
-        except KeyError:
-            raise UnreadableInput(
-                f"{self._path}: {name!r} is missing; the manifest names it, so the capture is damaged: copy it again"
-            ) from None
+def _parts(where: str, name: str) -> list[str]:
+    parts = name.split("/")
+    if "" in parts or "." in parts or ".." in parts or "\0" in name:
+        raise UnreadableInput(f"{where}: {name!r} leads out of the capture, or names nothing in it")
+    return parts
 
 
-def _archive_members(path: str) -> Iterator[tuple[str, bytes]]:
-    """Name (relative to the folder that holds the manifest) and bytes of each plain member."""
-    import tarfile
-    import zlib
-
-    try:
-        with tarfile.open(path, "r:*") as archive:
-            found: list[tuple[str, bytes]] = []
-            size = 0
-            for count, member in enumerate(archive):
-                name = os.path.normpath(member.name) if member.name else ""
-                if count >= MAX_ARCHIVE_MEMBERS:
-                    raise UnreadableInput(f"{path}: more than {MAX_ARCHIVE_MEMBERS} members")
-                if ".." in member.name.split("/") or member.name.startswith("/"):
-                    raise UnreadableInput(f"{path}: member {member.name!r} leads out of the capture")
-                if member.isdir():
-                    continue
-                if not member.isreg():
-                    raise UnreadableInput(f"{path}: member {member.name!r} is not a plain file")
-                size += member.size
-                if member.size > MAX_MEMBER_BYTES or size > MAX_ARCHIVE_BYTES:
-                    raise UnreadableInput(f"{path}: holds more than {MAX_ARCHIVE_BYTES >> 20} MiB")
-                file = archive.extractfile(member)
-                assert file is not None
-                found.append((name, file.read()))
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise UnreadableInput(f"{path}: not a whole .tar.gz ({error}); copy it again") from error
-    manifests = sorted((name for name, _ in found if os.path.basename(name) == MANIFEST), key=lambda n: n.count("/"))
-    if not manifests:
-        raise UnreadableInput(f"{path}: holds no {MANIFEST}, so it is not a capture of `ibkit capture`")
-    top = manifests[0][: -len(MANIFEST)]
-    for name, data in found:
-        if name.startswith(top):
-            yield name[len(top) :], data
-
-
-def check_member_name(name: str, where: str) -> str:
-    """The name itself if it stays inside the capture. Raises UnreadableInput."""
-    if not name or "\0" in name or name.startswith("/") or ".." in name.split("/"):
-        raise UnreadableInput(f"{where}: {name!r} leads out of the capture")
-    return name
+def _why(error: OSError, name: str) -> str:
+    if error.errno == errno.ELOOP:
+        return "a link; a capture holds plain files only"
+    if error.errno == errno.ENOTDIR:
+        return "lies behind a link or a file; a capture holds plain files only"
+    if error.errno == errno.ENOENT and name == MANIFEST:
+        return "missing, so the folder is no capture; a job's folder goes to `ibkit check-mpi-transport`"
+    if error.errno == errno.ENOENT:
+        return "missing, though it belongs to the capture; copy the capture again"
+    return f"{error.strerror}; let its owner make it readable (chmod -R u+rX)"
 
 
 def is_capture(path: str) -> bool:
-    """Whether ``path`` is meant as a capture: a folder with a manifest, or a tar archive."""
+    """Whether it is meant as a capture: a folder, or a file that is gzip or tar, whatever its name."""
     if os.path.isdir(path):
-        return os.path.lexists(os.path.join(path, MANIFEST))
-    return path.endswith((".tar.gz", ".tgz", ".tar"))
+        return True
+    from ibkit.sources.raw import open_plain
+
+    with open_plain(path) as file:
+        head = file.read(512)
+    return head.startswith(b"\x1f\x8b") or head[257:262] == b"ustar"
 
 
 def open_capture(path: str) -> Site:
-    """Read the manifest and make a site of it. Raises UnreadableInput, naming the file and the mend."""
-    store: Store = FolderStore(path) if os.path.isdir(path) else ArchiveStore(path)
-    manifest = _Manifest.read(store, path)
-    hosts = tuple(Host(host["name"], ReplaySource(host["answers"], store)) for host in manifest.hosts)
-    subnet = ReplaySource(manifest.subnet, store)
-    job = tuple(_job_file(name, store) for name in manifest.job)
-    label = os.path.basename(os.path.normpath(path))
-    return Site(Origin("capture", label, manifest.time, manifest.note), hosts, subnet, job)
+    """Read the manifest of a folder or an archive and make a site of it.
 
+    Raises UnreadableInput, naming the file and the mend.
+    """
+    store: Store
+    if os.path.isdir(path):
+        store = FolderStore(path)
+    else:
+        from ibkit.sources.archive import ArchiveStore  # gzip costs 5 ms: folders do not pay
 
-def _job_file(name: str, store: Store) -> JobFile:
-    path = store.path_of(name)
-    return JobFile(name, path) if path is not None else JobFile(name, data=store.read(name))
-
-
-class _Manifest(NamedTuple):
-    time: str | None
-    note: str | None
-    hosts: list[dict[str, Any]]
-    subnet: list[dict[str, Any]]
-    job: list[str]
-
-    @classmethod
-    def read(cls, store: Store, path: str) -> _Manifest:
-        where = f"{path}/{MANIFEST}"
-        try:
-            value = json.loads(store.read(MANIFEST))
-        except json.JSONDecodeError as error:
-            raise UnreadableInput(f"{where}:{error.lineno}: not JSON ({error.msg}); copy the capture again") from error
-        except (UnicodeDecodeError, RecursionError) as error:
-            raise UnreadableInput(f"{where}: not JSON text; copy the capture again") from error
-        if not isinstance(value, dict) or value.get("format") != FORMAT:
-            found = value.get("format") if isinstance(value, dict) else None
-            raise UnreadableInput(f"{where}: format is {found!r}, this ibkit reads {FORMAT!r}")
-        try:
-            manifest = cls(
-                _text(value.get("time")),
-                _text(value.get("note")),
-                [
-                    {"name": _name(h["name"]), "answers": [_answer(a) for a in h["answers"]]}
-                    for h in value.get("hosts", [])
-                ],
-                [_answer(a) for a in value.get("subnet", [])],
-                [_name(n) for n in value.get("job", [])],
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise UnreadableInput(f"{where}: an entry is not as docs/capture.md says ({error!r})") from error
-        return manifest
-
-
-def _text(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _answer(value: Any) -> dict[str, Any]:
-    """One entry, checked as far as reading it relies on it."""
-    kind = value["kind"]
-    if kind == "command":
-        if not value["argv"] or not all(isinstance(word, str) for word in value["argv"]):
-            raise TypeError("argv is no list of words")
-        for key in ("stdout", "stderr", "failure"):
-            _text(value.get(key))
-        if not isinstance(value.get("exit_status"), int | None) or not isinstance(value.get("seconds", 0), int | float):
-            raise TypeError("exit_status or seconds is no number")
-    elif kind in ("file", "folder"):
-        _name(value["path"])
-        for key in ("text", "file", "error"):
-            _text(value.get(key))
-        if kind == "folder" and not value.get("error"):
-            for entry in value["entries"]:
-                _name(entry[0]), _name(entry[1]), _text(entry[2])
-                Entry(*entry)
-    elif kind != "verbs":
-        raise ValueError(f"unknown kind {kind!r}")
-    return dict(value)
+        store = ArchiveStore(path, MANIFEST)
+    try:
+        manifest = read_manifest(store.read(MANIFEST, MAX_MANIFEST_BYTES))
+    except BadManifest as error:
+        raise UnreadableInput(f"{path}/{MANIFEST}: {error}; record it again, or mend the entry") from error
+    hosts = tuple(Host(name, ReplaySource(answers, store)) for name, answers in manifest.hosts)
+    job = tuple(JobFile(name.removeprefix("job/"), partial(store.open, name)) for name in manifest.job)
+    label = os.path.basename(os.path.abspath(path))
+    origin = Origin("capture", label, manifest.time, manifest.note)
+    return Site(origin, hosts, ReplaySource(manifest.subnet, store), job)

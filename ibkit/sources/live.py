@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ibkit.sources.base import CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
 
 #: The largest output that is kept of one command, in bytes (an 11,200-HCA iblinkinfo is 14 MB).
-MAX_OUTPUT_BYTES = 1 << 30
+MAX_OUTPUT_BYTES = 256 << 20
 #: The largest file that is read whole, in bytes.
 MAX_FILE_BYTES = 16 << 20
 #: Ordinary users lack these on PATH, and infiniband-diags lives there.
@@ -40,6 +40,8 @@ class LiveSource:
             descriptor = os.open(self._root + path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             return FileAnswer(path, error=errno_name(error))
+        except ValueError:  # a NUL in the path
+            return FileAnswer(path, error="EINVAL")
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return FileAnswer(path, error="not-a-file")
@@ -71,6 +73,8 @@ class LiveSource:
                 entries.append(Entry(name, kind, target, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid))
         except OSError as error:
             return FolderAnswer(path, error=errno_name(error))
+        except ValueError:  # a NUL in the path
+            return FolderAnswer(path, error="EINVAL")
         return FolderAnswer(path, tuple(entries))
 
     def verbs(self) -> VerbsAnswer:
@@ -81,14 +85,21 @@ class LiveSource:
 
 
 def find_tool(name: str) -> str | None:
-    """The executable's path, searched on PATH and in the sbin folders; None where there is none."""
+    """The executable's path, searched on PATH and in the sbin folders; None where there is none.
+
+    As in a shell, a file that may not be executed is the answer only where there is no better one. The current
+    folder is not searched, even if PATH says so: a tool from there is nobody's ibstat.
+    """
     if "/" in name:
         return name if os.path.exists(name) else None
+    forbidden = None
     for folder in (*os.environ.get("PATH", "").split(os.pathsep), *SYSTEM_FOLDERS):
-        candidate = os.path.join(folder or ".", name)
-        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
-            return candidate
-    return None
+        candidate = os.path.join(folder, name)
+        if os.path.isabs(candidate) and os.path.isfile(candidate):
+            if os.access(candidate, os.X_OK):
+                return candidate
+            forbidden = forbidden or candidate
+    return forbidden
 
 
 def errno_name(error: OSError) -> str:

@@ -7,10 +7,17 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ibkit.sources.base import DENIED, MISSING, TIMEOUT, TOO_MUCH, CommandAnswer
+
+#: How long the pipes may stay silent once the command itself is gone (seconds): a child that it left behind can hold
+#: them open for ever.
+LEFTOVER_SECONDS = 0.5
+#: How long a killed command may take to die (seconds). One that hangs inside a driver does not even die of SIGKILL.
+KILL_SECONDS = 2.0
 
 
 def run_group(
@@ -28,67 +35,129 @@ def run_group(
     if executable is None:
         return CommandAnswer(argv, failure=MISSING)
     started = time.monotonic()
-    try:
-        child = subprocess.Popen(
-            argv,
-            executable=executable,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except FileNotFoundError:
-        return CommandAnswer(argv, failure=MISSING)
-    except OSError:
-        return CommandAnswer(argv, failure=DENIED)
-    failure: str | None = None
-    streams: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
-    size = 0
-    next_tick = started + 1.0
-    try:
-        with selectors.DefaultSelector() as selector:
-            assert child.stdout and child.stderr
-            selector.register(child.stdout, selectors.EVENT_READ, "stdout")
-            selector.register(child.stderr, selectors.EVENT_READ, "stderr")
-            while selector.get_map() and failure is None:
-                now = time.monotonic()
-                if tick and now >= next_tick:
-                    tick(" ".join(argv), now - started)
-                    next_tick = now + 1.0
-                if now - started >= deadline_seconds:
-                    failure = TIMEOUT
-                for key, _ in selector.select(min(0.2, max(0.0, deadline_seconds - (now - started)))):
-                    piece = os.read(key.fd, 1 << 18)
-                    if not piece:
-                        selector.unregister(key.fileobj)
-                        continue
-                    streams[key.data].append(piece)
-                    size += len(piece)
-                    if size > max_output_bytes:
-                        failure = TOO_MUCH
-        if failure is None:
-            try:
-                child.wait(max(0.1, deadline_seconds - (time.monotonic() - started)))
-            except subprocess.TimeoutExpired:
-                failure = TIMEOUT
-    finally:
-        # On every way out, an interrupt included: a tool left behind would go on hammering the fabric.
-        _kill_group(child)
+    with _signals_raise():
+        try:
+            child = subprocess.Popen(
+                argv,
+                executable=executable,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # no terminal to write on, and a group that can be killed whole
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except FileNotFoundError:
+            return CommandAnswer(argv, failure=MISSING)
+        except OSError:
+            return CommandAnswer(argv, failure=DENIED)
+        run = _Run(child, started, deadline_seconds, max_output_bytes, tick)
+        try:
+            failure = run.read_to_the_end() or run.wait()
+        finally:
+            # On every way out, an interrupt included: a tool left behind would go on hammering the fabric.
+            _end_group(child)
     return CommandAnswer(
         argv,
-        b"".join(streams["stdout"]),
-        b"".join(streams["stderr"]),
+        b"".join(run.stdout),
+        b"".join(run.stderr),
         child.returncode if failure is None else None,
         round(time.monotonic() - started, 3),
         failure,
     )
 
 
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
+class _Run:
+    """A command that runs: what it printed so far, and when its time is over."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        started: float,
+        deadline_seconds: float,
+        max_output_bytes: int,
+        tick: Callable[[str, float], None] | None,
+    ) -> None:
+        self.stdout: list[bytes] = []
+        self.stderr: list[bytes] = []
+        self._child = child
+        self._started = started
+        self._deadline = started + deadline_seconds
+        self._max_output_bytes = max_output_bytes
+        self._tick = tick
+        self._next_tick = started + 1.0
+
+    def read_to_the_end(self) -> str | None:
+        """Read both pipes until they close, or until the command is gone and nothing comes any more."""
+        size = 0
+        last_output = self._started
+        assert self._child.stdout and self._child.stderr
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._child.stdout, selectors.EVENT_READ, self.stdout)
+            selector.register(self._child.stderr, selectors.EVENT_READ, self.stderr)
+            while selector.get_map():
+                if (seconds_left := self._seconds_left()) <= 0:
+                    return TIMEOUT
+                for key, _ in selector.select(min(0.1, seconds_left)):
+                    piece = os.read(key.fd, 1 << 18)
+                    if not piece:
+                        selector.unregister(key.fileobj)
+                        continue
+                    key.data.append(piece)
+                    last_output = time.monotonic()
+                    size += len(piece)
+                    if size > self._max_output_bytes:
+                        return TOO_MUCH
+                if time.monotonic() - last_output > LEFTOVER_SECONDS and _has_exited(self._child):
+                    break
+        return None
+
+    def wait(self) -> str | None:
+        """Wait for a command that has closed its pipes, without reaping it."""
+        pause = 0.0005
+        while not _has_exited(self._child):
+            if self._seconds_left() <= 0:
+                return TIMEOUT
+            time.sleep(pause)
+            pause = min(pause * 2, 0.05)
+        return None
+
+    def _seconds_left(self) -> float:
+        now = time.monotonic()
+        if self._tick and now >= self._next_tick:
+            self._tick(" ".join(map(str, self._child.args)), now - self._started)  # type: ignore[arg-type]
+            self._next_tick = now + 1.0
+        return self._deadline - now
+
+
+def _has_exited(child: subprocess.Popen[bytes]) -> bool:
+    """Whether it is gone. It stays a zombie, so that its number still names its group and nobody else's."""
+    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(KILL_SECONDS)
     for pipe in (child.stdout, child.stderr):
         if pipe:
             pipe.close()
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP (a lost connection) end ibkit by SystemExit: by default they would leave the tool behind."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    changed = []
+    if threading.current_thread() is threading.main_thread():  # only there may handlers be set
+        changed = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)

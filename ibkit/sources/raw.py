@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
 from collections.abc import Sequence
+from typing import BinaryIO
 
 from ibkit.errors import UnreadableInput
-from ibkit.parsers import identify
+from ibkit.parsers import JOB_COMMAND, Format, holds, identify
+from ibkit.parsers.base import NotThisFormat
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, VerbsAnswer, to_text
 from ibkit.sources.site import Host, Origin, Site
 
 #: A topology of 11,200 HCAs is 7 MB; nothing that a tool prints is larger than this (bytes).
-MAX_RAW_BYTES = 2 << 30
+MAX_RAW_BYTES = 256 << 20
+#: How much of a file is looked at to recognise it (bytes): more than any banner of a terminal log.
+IDENTIFY_BYTES = 1 << 20
+
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+#: What a terminal does to the start of a line (bracketed paste, colour); a recorded session is full of it.
+_TERMINAL = re.compile(rb"^(?:\x1b\[[0-9;?]{0,20}[A-Za-z]|\r)+", re.MULTILINE)
 
 
 class RawSource:
-    """Answers every form of one tool with the file's bytes. Exit status and stderr are unknown, so they are empty."""
+    """Answers every form of a tool with the file's bytes. Exit status and stderr are unknown."""
 
-    def __init__(self, tool: str, data: bytes, path: str) -> None:
-        self.tool = tool
+    def __init__(self, form: Format, data: bytes, path: str) -> None:
+        self.form = form
         self.path = path
         self._data = data
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
-        """The file for the tool that printed it."""
-        if os.path.basename(argv[0]) != self.tool:
+        """The file, for the tools whose output is in it."""
+        if not self.holds(os.path.basename(argv[0])):
             return CommandAnswer(tuple(argv), failure=NOT_RECORDED)
-        return CommandAnswer(tuple(argv), self._data, exit_status=0)
+        return CommandAnswer(tuple(argv), self._data)
 
     def read(self, path: str) -> FileAnswer:
         """Nothing: one tool's output holds no files."""
@@ -41,35 +57,84 @@ class RawSource:
         """Nothing."""
         return VerbsAnswer(error=NOT_RECORDED)
 
+    def holds(self, tool: str) -> bool:
+        """Whether this is output of ``tool``, or a terminal log in which there is some."""
+        if self.form.tool == tool:
+            return True
+        return self.form.command != JOB_COMMAND and holds(to_text(self._data), tool)
+
+
+def open_plain(path: str) -> BinaryIO:
+    """A file that the user named, if it is a plain one. Raises UnreadableInput; never waits for a FIFO or a device."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        mend = {FileNotFoundError: "; check the name", PermissionError: "; let its owner make it readable"}
+        raise UnreadableInput(f"{path}: {error.strerror}{mend.get(type(error), '')}") from error
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise UnreadableInput(f"{path}: a folder; name a file in it")
+    raise UnreadableInput(f"{path}: not a plain file; feed a pipe or a device through stdin: --from - < {path}")
+
 
 def read_raw(path: str) -> bytes:
-    """The bytes of a regular file, or of stdin for ``-``. Raises UnreadableInput."""
+    """The bytes of a plain file, or of stdin for ``-``, without a terminal's decoration. Raises UnreadableInput."""
     if path == "-":
-        import sys
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UnreadableInput("stdin is a terminal; pipe the tool's output into ibkit, or name its file")
+        data = sys.stdin.buffer.read(MAX_RAW_BYTES + 1)
+    else:
+        with open_plain(path) as file:
+            data = file.read(MAX_RAW_BYTES + 1)
+    if not data.strip():
+        raise UnreadableInput(f"{path}: empty; the tool may have printed on stderr: record it again with 2>&1")
+    if len(data) > MAX_RAW_BYTES:
+        raise UnreadableInput(
+            f"{path}: larger than {MAX_RAW_BYTES >> 20} MiB, which no tool prints; cut out its output"
+        )
+    packed = next((name for magic, name in _PACKED.items() if data.startswith(magic)), None)
+    if packed:
+        raise UnreadableInput(f"{path}: packed with {packed}; unpack it first")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # Windows' redirection writes UTF-16
+        data = data.decode("utf-16", "replace").encode()
+    return _TERMINAL.sub(b"", data.removeprefix(b"\xef\xbb\xbf"))
 
-        return sys.stdin.buffer.read(MAX_RAW_BYTES)
+
+def identify_raw(data: bytes, path: str) -> Format:
+    """The format of a raw file. Raises UnreadableInput, telling what was tried."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISDIR(status.st_mode):
-                raise UnreadableInput(f"{path}: a folder without manifest.json, so not a capture of `ibkit capture`")
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableInput(f"{path}: not a plain file")
-            if status.st_size > MAX_RAW_BYTES:
-                raise UnreadableInput(f"{path}: larger than {MAX_RAW_BYTES >> 30} GiB")
-            return file.read()
-    except OSError as error:
-        raise UnreadableInput(f"{path}: {error.strerror}") from error
+        return identify(to_text(data[:IDENTIFY_BYTES]), source=path)
+    except NotThisFormat as error:
+        if b"\0" in data[:IDENTIFY_BYTES]:
+            raise UnreadableInput(f"{path}: binary data, not the text that a tool prints") from error
+        if b'"ibkit-capture/' in data[:4096]:
+            raise UnreadableInput(f"{path}: a capture's manifest; give the folder that it lies in") from error
+        raise UnreadableInput(str(error)) from error
 
 
 def open_raw(path: str) -> Site:
-    """Recognise a tool's output by its content. Raises UnreadableInput listing what was tried."""
+    """Recognise a tool's output by its content. Raises UnreadableInput."""
     data = read_raw(path)
-    tool = identify(to_text(data[:IDENTIFY_BYTES]), source=path).tool
-    source = RawSource(tool, data, path)
-    label = f"{os.path.basename(path)} ({tool} output)"
+    form = identify_raw(data, path)
+    source = RawSource(form, data, path)
+    label = f"{'stdin' if path == '-' else os.path.basename(path)} ({form.tool} output)"
     return Site(Origin("raw", label), (Host("", source),), source)
 
 
-#: How much of a file is looked at to recognise it (bytes): more than any banner of a terminal log.
-IDENTIFY_BYTES = 1 << 20
+def require_tool(site: Site, tools: Sequence[str], command: str) -> None:
+    """Refuse a raw file that holds no output of ``tools``, which is all that ``command`` can read of such a file.
+
+    Raises UnreadableInput that says what the file is and who reads it. Live hosts and captures pass.
+    """
+    source = site.subnet
+    if not isinstance(source, RawSource) or any(source.holds(tool) for tool in tools):
+        return
+    form = source.form
+    reads = form.module or form.command == JOB_COMMAND
+    who = f"`ibkit {form.command}` reads it" if reads else f"`ibkit {form.command}` will read it in a later version"
+    raise UnreadableInput(
+        f"{source.path}: this is {form.tool} output; {who}. `ibkit {command}` reads that of {' or '.join(tools)}"
+    )

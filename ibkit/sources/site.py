@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ibkit.sources.base import Source
 
@@ -25,11 +25,10 @@ class Host(NamedTuple):
 
 
 class JobFile(NamedTuple):
-    """One log of a job. ``path`` can be opened where the file lies on disk, else ``data`` holds the bytes."""
+    """One log of a job. ``open()`` gives its bytes as a stream: a log may be larger than the memory."""
 
     name: str
-    path: str | None = None
-    data: bytes | None = None
+    open: Callable[[], BinaryIO]
 
 
 class Site(NamedTuple):
@@ -42,9 +41,9 @@ class Site(NamedTuple):
 
 
 def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = None) -> Site:
-    """The live host for None, else a capture (folder or ``.tar.gz``) or one raw tool output.
+    """The live host for None, else a capture (folder or ``.tar.gz``) or one raw tool output (``-``: on stdin).
 
-    Raises UnreadableInput where ``path`` is none of these.
+    What ``path`` is decides its content, not its name. Raises UnreadableInput where it is none of these.
     """
     if path is None:
         import socket
@@ -54,10 +53,11 @@ def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = N
         name = socket.gethostname()
         live = LiveSource(tick=tick)
         return Site(Origin("live", name), (Host(name, live),), live)
-    from ibkit.sources.capture import is_capture, open_capture
+    if path != "-":
+        from ibkit.sources.capture import is_capture, open_capture
 
-    if is_capture(path):
-        return open_capture(path)
+        if is_capture(path):
+            return open_capture(path)
     from ibkit.sources.raw import open_raw
 
     return open_raw(path)
