@@ -22,3 +22,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("CI"):
             pytest.fail(text, pytrace=False)
         pytest.skip(text)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """CI skips nothing: a test that is skipped there runs nowhere, and nobody would notice."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") and reporter and reporter.stats.get("skipped") and session.exitstatus == pytest.ExitCode.OK:
+        reporter.write_line("CI skips nothing; see the skipped tests below", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
