@@ -20,10 +20,18 @@ class GidEntry(NamedTuple):
 class HcaPort(NamedTuple):
     """One port of an HCA; None is what could not be seen.
 
-    ``state`` is Active, Armed, Initialize, Down ... and ``physical_state`` LinkUp, Polling, Disabled ..., in the
-    words of ibstat whichever source spoke; ``link_layer`` is InfiniBand or Ethernet. ``lid`` and ``sm_lid`` are
-    None where they mean nothing: on Ethernet, on a port that is not Active (stale) and for 0 and 65535.
-    ``rate_gbps`` is the link's rate in Gb/s, ``width`` is like 4x and ``speed`` like HDR.
+    ``state`` is Active, Armed, Initializing, Down ... and ``physical_state`` LinkUp, Polling, Disabled ..., in the
+    words of ibstat whichever source spoke; ``link_layer`` is InfiniBand or Ethernet; ``transport`` is ib, roce, iwarp,
+    opa or efa.
+
+    ``lid``, ``lmc``, ``sm_lid`` and ``sm_sl`` are None where they mean nothing: on Ethernet and on a port that is not
+    Active (stale); a LID also for 0, 65535 and the multicast range. ``reported_lid`` is the register as it is.
+    ``rate_gbps`` is the link's rate in Gb/s, ``effective_rate_gbps`` what is left of it on fewer planes, ``width`` is
+    like 4x and ``speed`` like HDR; all four are None on a port without a link, whose registers may hold anything. On
+    Ethernet, width and speed are the driver's translation of the rate.
+
+    ``gids`` and ``pkeys`` are the filled entries; ``tables_whole`` is False where only their start was looked
+    at, None where nobody looked at them nor at ``netdevs``.
     """
 
     port: int
@@ -42,10 +50,18 @@ class HcaPort(NamedTuple):
     gids: tuple[GidEntry, ...] = ()
     pkeys: tuple[PKey, ...] = ()
     netdevs: tuple[str, ...] = ()
+    transport: str | None = None
+    reported_lid: int | None = None
+    effective_rate_gbps: float | None = None
+    tables_whole: bool | None = True
 
 
 class Hca(NamedTuple):
-    """An RDMA device. ``node_description`` is raw."""
+    """An RDMA device. ``node_description`` is raw, ``name`` is empty where a damaged text did not tell it.
+
+    ``node_type`` is CA, RNIC (iWARP) ... as the kernel says, ``driver`` the kernel's driver of the bus device.
+    ``error`` says why the device could not be read, then nothing else is known of it.
+    """
 
     name: str
     ports: tuple[HcaPort, ...] = ()
@@ -56,6 +72,10 @@ class Hca(NamedTuple):
     hardware: str | None = None
     board_id: str | None = None
     node_description: str | None = None
+    node_type: str | None = None
+    driver: str | None = None
+    bus_address: str | None = None
+    error: str | None = None
 
 
 class HostHcas(NamedTuple):

@@ -9,6 +9,7 @@ import re
 
 _GUID = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})\Z")
 _GUID_COLONS = re.compile(r"[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){3}\Z")
+_GID_FULL = re.compile(r"[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7}\Z")
 
 
 class Guid(int):
@@ -54,9 +55,12 @@ class Gid(int):
     @classmethod
     def parse(cls, text: str) -> Gid:
         """Read sysfs' full form or the shortened IPv6 form. Raises ValueError on anything else."""
-        import ipaddress  # costs 10 ms: only who reads GIDs pays
+        text = text.strip()
+        if _GID_FULL.match(text):
+            return cls(text.replace(":", ""), 16)
+        import ipaddress  # costs 10 ms: only who reads shortened GIDs pays
 
-        return cls(int(ipaddress.IPv6Address(text.strip())))
+        return cls(int(ipaddress.IPv6Address(text)))
 
     @property
     def subnet_prefix(self) -> int:

@@ -1,0 +1,41 @@
+"""The HCAs of one host."""
+
+from __future__ import annotations
+
+import re
+
+from ibkit.collectors import ibstat, sysfs
+from ibkit.collectors.absence import explain_absence
+from ibkit.model.host import Hca, HostHcas
+from ibkit.parsers.base import Problem
+from ibkit.sources.base import Source
+
+_DIGITS = re.compile(r"([0-9]{1,9})")
+
+
+def collect_hcas(source: Source, host: str, *, whole_tables: bool = True) -> HostHcas:
+    """All RDMA devices: /sys speaks where it shows one that can be read, else ibstat.
+
+    ``whole_tables=False`` reads GIDs and P_Keys up to the first empty entry only, which is much cheaper.
+    """
+    listing = source.list(sysfs.CLASS)
+    hcas: list[Hca] = []
+    problems: list[Problem] = []
+    for entry in sorted(listing.entries or (), key=lambda entry: _natural(entry.name)):
+        if entry.kind in ("link", "folder"):
+            hca, found = sysfs.read_hca(source, entry.name, whole_tables=whole_tables)
+            hcas.append(hca)
+            problems += found
+    if any(hca.error is None for hca in hcas):
+        return HostHcas(host, tuple(hcas), "sysfs", tuple(problems))
+    told, found = ibstat.read_hcas(source)
+    if told:
+        return HostHcas(host, told, "ibstat", tuple(found))
+    if hcas:
+        return HostHcas(host, tuple(hcas), "sysfs", tuple(problems))
+    return HostHcas(host, problems=(explain_absence(source, listing), *found))
+
+
+def _natural(name: str) -> list[str | int]:
+    """A key that puts mlx5_2 before mlx5_10."""
+    return [int(part) if index % 2 else part for index, part in enumerate(_DIGITS.split(name))]

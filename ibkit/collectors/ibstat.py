@@ -1,0 +1,68 @@
+"""HCAs from ``ibstat``: for a pasted output, and where the tool sees a device that /sys does not show (a simulator)."""
+
+from __future__ import annotations
+
+from ibkit.model.host import Hca, HcaPort
+from ibkit.model.ids import Guid
+from ibkit.model.port_state import what_counts
+from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.ibstat import IbstatDevice, IbstatPort, parse
+from ibkit.sources.base import MISSING, NOT_RECORDED, Source
+
+COMMAND = ("ibstat",)
+
+#: What ibstat prints where the kernel has no ``link_layer`` file: libibumad assumes InfiniBand.
+_LINK_LAYERS = {"IB": "InfiniBand"}
+
+
+def read_hcas(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
+    """All devices that the tool names; none where it is missing, not recorded or sees none."""
+    answer = source.run(COMMAND)
+    problems = []
+    if answer.failure not in (None, MISSING, NOT_RECORDED):
+        problems.append(Problem("tool-failed", f"ibstat: {answer.failure}", None, answer.command))
+    if not answer.stdout.strip() and not answer.stderr.strip():
+        return (), problems
+    try:
+        parsed = parse(answer.out, source=answer.command, stderr=answer.err)
+    except NotThisFormat:
+        reason = (answer.err.strip() or answer.out.strip()).splitlines()[0]
+        return (), [*problems, Problem("tool-failed", reason[:500], None, answer.command)]
+    return tuple(_hca(device) for device in parsed.value), [*problems, *parsed.problems]
+
+
+def _hca(device: IbstatDevice) -> Hca:
+    hca = Hca(
+        device.name or "",
+        node_guid=_guid(device.node_guid),
+        system_image_guid=_guid(device.system_image_guid),
+        hca_type=device.hca_type,
+        firmware=device.firmware,
+        hardware=device.hardware,
+        node_type=device.node_type if device.node_type != "???" else None,
+        error=device.error,
+    )
+    return hca._replace(ports=tuple(what_counts(_port(port), hca) for port in device.ports))
+
+
+def _port(port: IbstatPort) -> HcaPort:
+    layer = port.link_layer
+    return HcaPort(
+        port.number,
+        state=port.state,
+        physical_state=port.physical_state,
+        link_layer=_LINK_LAYERS.get(layer, layer) if layer else None,
+        lid=port.base_lid,
+        lmc=port.lmc,
+        sm_lid=port.sm_lid,
+        rate_gbps=port.rate_gbps,
+        speed=port.rate_tag,
+        effective_rate_gbps=port.effective_rate_gbps,
+        port_guid=_guid(port.port_guid),
+        capability_mask=port.capability_mask,
+        tables_whole=None,
+    )
+
+
+def _guid(text: str | None) -> Guid | None:
+    return None if text is None else Guid.parse(text)
