@@ -29,13 +29,14 @@ _TOOL = re.compile(r"ib(panic|warn): \[\d+\] \w+: (.*)\Z")
 _UNREADABLE = re.compile(r"stat of IB device '(.*)' failed(?:: (.*))?\Z")
 _HEXADECIMAL = re.compile(r"0x([0-9a-fA-F]{1,16})\Z")
 _DECIMAL = re.compile(r"(?:[0-9]{1,10}|0x[0-9a-fA-F]{1,8})\Z")
-_RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(?: *\(([^()]{1,20})\))?\Z")
+_RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(?: G[bB]/s(?:ec)?)?(?: *\(([^()]{1,20})\))?\Z")
 
 
 class IbstatPort(NamedTuple):
     """One port as printed. Rates are in Gb/s; None is what was not printed, empty or not readable.
 
-    ``rate_tag`` is the word in brackets behind the rate (``FDR10``). ``other`` holds the lines of unknown keys.
+    ``rate_tag`` is what stands in brackets behind the rate (``FDR10``; ``4X NDR`` in imitations of the tool).
+    ``other`` holds the lines of unknown keys.
     """
 
     number: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ibkit.model.host import Hca, HcaPort
 from ibkit.model.ids import Guid
 from ibkit.model.port_state import what_counts
@@ -13,6 +15,9 @@ COMMAND = ("ibstat",)
 
 #: What ibstat prints where the kernel has no ``link_layer`` file: libibumad assumes InfiniBand.
 _LINK_LAYERS = {"IB": "InfiniBand"}
+
+
+_TAG = re.compile(r"(?:([0-9]{1,2})X )?([A-Z]{2,4}[0-9]{0,3})\Z")
 
 
 def read_hcas(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
@@ -47,6 +52,7 @@ def _hca(device: IbstatDevice) -> Hca:
 
 def _port(port: IbstatPort) -> HcaPort:
     layer = port.link_layer
+    tag = _TAG.match(port.rate_tag or "")
     return HcaPort(
         port.number,
         state=port.state,
@@ -56,7 +62,8 @@ def _port(port: IbstatPort) -> HcaPort:
         lmc=port.lmc,
         sm_lid=port.sm_lid,
         rate_gbps=port.rate_gbps,
-        speed=port.rate_tag,
+        width=f"{tag[1]}x" if tag and tag[1] else None,
+        speed=tag[2] if tag else None,
         effective_rate_gbps=port.effective_rate_gbps,
         port_guid=_guid(port.port_guid),
         capability_mask=port.capability_mask,

@@ -29,8 +29,8 @@ _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,10})\Z")
 def read_hca(source: Source, name: str, *, whole_tables: bool) -> tuple[Hca, list[Problem]]:
     """One device, and what of it could not be read.
 
-    Without ``whole_tables`` the GID and P_Key tables are read to their first empty entry: they are filled from the
-    front and have hundreds of entries, most of them empty. Holes come with addresses that went away.
+    Without ``whole_tables``, only the first run of filled GIDs and P_Keys is read: the tables have hundreds of entries
+    and are filled from the front. Holes come with addresses that went away.
     """
     problems: list[Problem] = []
     device = _Folder(source, f"{CLASS}/{name}", problems)
@@ -115,14 +115,21 @@ class _Folder:
         return None
 
     def table(self, name: str, *, whole: bool) -> Iterator[tuple[int, str]]:
-        """Index and text of each entry, up to the end of the table or, unless ``whole``, its first empty entry."""
+        """Index and text of each entry, up to the end of the table.
+
+        Unless ``whole``, up to the first empty entry behind a filled one: in a container, the first entries may be
+        another namespace's and look empty.
+        """
+        filled = False
         for index in count():
             answer = self.source.read(f"{self.path}/{name}/{index}")
             text = answer.text
             if text is not None:
                 yield index, text.strip()
-                if not whole and _is_empty(text):
+                empty = not text.strip(" \n0x:")
+                if empty and filled and not whole:
                     return
+                filled |= not empty
             elif answer.error == "ENOENT":
                 return
             elif answer.error == NOT_RECORDED:
@@ -221,10 +228,6 @@ def _port_guid(gids: list[tuple[int, Gid]], link_layer: str | None) -> Guid | No
     if first and link_layer == ETHERNET and first.subnet_prefix != LINK_LOCAL_PREFIX:
         return None
     return first.guid
-
-
-def _is_empty(text: str) -> bool:
-    return not text.strip(" \n0x:")
 
 
 def _netdevs_by_port(source: Source, device: _Folder, numbers: list[int]) -> dict[int, tuple[str, ...]]:

@@ -129,7 +129,7 @@ def test_the_warning_of_newer_versions_stands_between_devices() -> None:
 @pytest.mark.parametrize(
     ("printed", "rate", "tag"),
     [("2.5", 2.5, None), ("2", 2.5, None), ("40 (FDR10)", 40.0, "FDR10"), ("400 (NDR)", 400.0, "NDR"),
-     ("56", 56.0, None), ("0", None, None)],
+     ("56", 56.0, None), ("0", None, None), ("400 Gb/sec (4X NDR)", 400.0, "4X NDR")],
 )  # fmt: skip
 def test_rates(printed: str, rate: float | None, tag: str | None) -> None:
     port = port_of(one_port(Rate=printed))
