@@ -24,6 +24,8 @@ MAX_HEADERS = 100_000
 KEEP_MEMBER_BYTES, KEEP_BYTES = 8 << 20, 128 << 20
 #: The largest header that only names the next member (GNU long name, pax) (bytes).
 MAX_NAME_BYTES = 64 << 10
+#: What may follow the end mark: tar fills up its last record (bytes).
+MAX_PADDING_BYTES = 1 << 20
 
 BLOCK = 512
 _KINDS = {b"1": "a hard link", b"2": "a link", b"3": "a device", b"4": "a device", b"6": "a FIFO", b"S": "sparse"}
@@ -138,6 +140,8 @@ def _walk(path: str) -> Iterator[tuple[str, Member]]:
                     kept += member_size
                 yield name, Member(offset, member_size, data)
                 file.seek(offset + -(-member_size // BLOCK) * BLOCK)
+            if len(file.read(MAX_PADDING_BYTES)) == MAX_PADDING_BYTES:  # and gzip checks its sum at its end
+                raise ValueError("it goes on behind its end")
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise _damaged(path, error) from error
 
@@ -197,7 +201,7 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
 def _number(field: bytes) -> int:
     """An octal number. A size that needs GNU's binary form is over every limit here."""
     digits = field.strip(b" \0")
-    if not digits.isdigit():
+    if not digits or digits.strip(b"01234567"):
         raise ValueError("bad number in a header")
     return int(digits, 8)
 

@@ -98,7 +98,7 @@ def read_manifest(data: bytes) -> Manifest:
         _text_or_none(top.get("note"), "note"),
         tuple(hosts),
         _answers(top.get("subnet", []), "subnet"),
-        tuple(_text(name, "job") for name in _list(top.get("job", []), "job")),
+        tuple(_file_name(name, "job") for name in _list(top.get("job", []), "job")),
     )
 
 
@@ -140,8 +140,8 @@ def _command(value: dict[str, Any], at: str) -> RecordedCommand:
         raise BadManifest(f"{at}.seconds is {_short(seconds)}, not a time")
     return RecordedCommand(
         argv,
-        _text_or_none(value.get("stdout"), f"{at}.stdout"),
-        _text_or_none(value.get("stderr"), f"{at}.stderr"),
+        _file_name_or_none(value.get("stdout"), f"{at}.stdout"),
+        _file_name_or_none(value.get("stderr"), f"{at}.stderr"),
         _number_or_none(value.get("exit_status"), -255, 255, f"{at}.exit_status"),
         float(seconds),
         _text_or_none(value.get("failure"), f"{at}.failure"),
@@ -157,7 +157,7 @@ def _file(value: dict[str, Any], at: str) -> RecordedFile:
     answer = RecordedFile(
         _text(value.get("path"), f"{at}.path"),
         data,
-        _text_or_none(value.get("file"), f"{at}.file"),
+        _file_name_or_none(value.get("file"), f"{at}.file"),
         _text_or_none(value.get("error"), f"{at}.error"),
     )
     if answer[1:].count(None) != 2:
@@ -182,6 +182,18 @@ def _entry(value: Any, at: str) -> Entry:
         raise BadManifest(f"{at} holds {_short(name)}, which is no name")
     mode, uid, gid = (_number_or_none(number, 0, (1 << 32) - 1, at) for number in numbers)
     return Entry(name, _text(kind, at), _text_or_none(target, at), mode, uid, gid)
+
+
+def _file_name(value: Any, at: str) -> str:
+    """A file of the capture. Whoever opens it relies on this check."""
+    parts = _text(value, at).split("/")
+    if "" in parts or "." in parts or ".." in parts or "\0" in value:
+        raise BadManifest(f"{at} is {_short(value)}, which leads out of the capture or names no file in it")
+    return "/".join(parts)
+
+
+def _file_name_or_none(value: Any, at: str) -> str | None:
+    return None if value is None else _file_name(value, at)
 
 
 def _text(value: Any, at: str) -> str:

@@ -132,9 +132,8 @@ def require_tool(site: Site, tools: Sequence[str], command: str) -> None:
     source = site.subnet
     if not isinstance(source, RawSource) or any(source.holds(tool) for tool in tools):
         return
-    form = source.form
-    reads = form.module or form.command == JOB_COMMAND
-    who = f"`ibkit {form.command}` reads it" if reads else f"`ibkit {form.command}` will read it in a later version"
+    tool, reader = source.form.tool, source.form.command
     raise UnreadableInput(
-        f"{source.path}: this is {form.tool} output; {who}. `ibkit {command}` reads that of {' or '.join(tools)}"
+        f"{source.path}: this is {tool} output, which is for `ibkit {reader}`; "
+        f"of the tools' outputs, `ibkit {command}` reads that of {' or '.join(tools)}"
     )
