@@ -7,7 +7,9 @@ line costs that line and leaves a :class:`Problem`. Only text that is not the fo
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+from ibkit.parsers.records import NamedTuple
 
 T = TypeVar("T")
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ibkit.parsers.base import MAX_LINE_CHARS, NotThisFormat, Parsed, Problem
+from ibkit.parsers.records import NamedTuple
 
 #: More problems than this are one problem: a broken file must not fill the memory with complaints.
 MAX_PROBLEMS = 500

@@ -6,10 +6,10 @@ import argparse
 import importlib
 import os
 import sys
-from typing import NamedTuple
 
 from ibkit import __version__
 from ibkit.errors import EXIT_USAGE, IbkitError
+from ibkit.parsers.records import NamedTuple
 
 
 class Command(NamedTuple):
@@ -25,6 +25,7 @@ COMMANDS = (
     Command("status", "HCAs, ports, GIDs and P_Keys of the host", "status"),
     Command("fabric", "switches, HCAs and links of the subnet", "fabric"),
     Command("sm", "subnet managers", "sm"),
+    Command("counters", "traffic and error counters of every port", "counters"),
     Command("check-mpi-transport", "did the ranks of a job really use InfiniBand?", "check_mpi_transport"),
     Command("tui", "all of it on one screen, live or replayed", "tui"),
     Command("capture", "record what this host and its subnet say, to replay it elsewhere", "capture"),

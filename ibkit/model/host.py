@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ibkit.model.ids import Gid, Guid, PKey
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 
 
 class GidEntry(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ibkit.model.host import HcaPort, HostHcas
 from ibkit.model.port_state import ACTIVE, DORMANT, ETHERNET, FAULTY, TRAINING, UNKNOWN, condition
+from ibkit.parsers.records import NamedTuple
 
 
 class Finding(NamedTuple):

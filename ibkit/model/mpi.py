@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 
 #: Verdict words, see docs/check-mpi-transport.md.
 VERDICTS = (

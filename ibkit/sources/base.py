@@ -8,7 +8,9 @@ An answer is never an exception: what could not be had says why, in ``failure`` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from ibkit.parsers.records import NamedTuple
 
 #: ``failure`` of a command: not on PATH; could not be started (no right to execute it, no process left); over its
 #: deadline (its process group was killed); printed more than a source keeps; the capture does not hold it.

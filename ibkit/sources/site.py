@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import Source
 
 
