@@ -11,6 +11,7 @@ SWITCH = "switch"
 CHANNEL_ADAPTER = "channel_adapter"
 ROUTER = "router"
 AGGREGATION_NODE = "aggregation_node"
+UNKNOWN_TYPE = "unknown"  # NodeInfo holds a type that no specification names
 
 
 class End(NamedTuple):

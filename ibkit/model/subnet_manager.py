@@ -8,6 +8,11 @@ from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
 
 
+MASTER = "master"
+#: ``kind`` of the problem that nobody answers as the subnet manager: decided, unlike "nothing could be asked".
+NO_SM = "no-sm"
+
+
 class SubnetManager(NamedTuple):
     """``state`` is master, standby, discovering or not-active, else the raw word; ``activity`` is the SM's counter
     (its change, not its value, says that the SM lives).

@@ -1,0 +1,49 @@
+"""The subnet manager that this host's port was told of: state, priority, activity.
+
+exit status: 0 one master answers; 1 nobody answers as the subnet manager, or no master does; 3 it could not be asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
+from ibkit.collectors.subnet_manager import collect_subnet_managers
+from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
+from ibkit.export.subnet_manager import COLUMNS, sm_document, sm_rows
+from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManagers
+
+OUTPUTS = ("json", "csv")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """None of its own."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the managers and return the exit status."""
+    site = site_of(args.from_path)
+    if site.origin.kind == "raw":
+        from ibkit.sources.raw import require_tool
+
+        require_tool(site, ("sminfo",), "sm")
+    managers = collect_subnet_managers(site.subnet)
+    if args.json:
+        print_json(sm_document(managers))
+    elif args.csv:
+        print_csv(COLUMNS, sm_rows(managers))
+    elif managers.managers:
+        print_table([column.upper() for column in COLUMNS], sm_rows(managers))
+    print_problems(managers.problems)
+    return exit_status(managers)
+
+
+def exit_status(managers: SubnetManagers) -> int:
+    """Nobody there is a finding; nobody could be asked is not."""
+    masters = sum(manager.state == MASTER for manager in managers.managers)
+    if masters == 1:
+        return EXIT_OK
+    unknown = any(manager.state is None for manager in managers.managers)
+    if masters or (managers.managers and not unknown) or any(problem.kind == NO_SM for problem in managers.problems):
+        return EXIT_FINDING
+    return EXIT_UNDECIDED

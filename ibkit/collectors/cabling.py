@@ -1,0 +1,141 @@
+"""Which port is cabled to which: what both ends of each link say, compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from ibkit.model.ids import Guid
+from ibkit.parsers.base import Problem
+
+#: Printed for a code that the tool does not know. Any other word is better, and no word contradicts it.
+UNKNOWN_WORDS = (None, "??", "???")
+#: Problems of one kind beyond this are counted, not listed.
+MAX_OF_A_KIND = 200
+
+
+def end_key(guid: int, port: int) -> int:
+    """A node's port (0 to 255) as one number: cheaper than a pair, some hundred thousand times."""
+    return guid << 8 | port
+
+
+def end_text(key: int) -> str:
+    """``0xb8599f0300000000[12]``."""
+    return f"{Guid(key >> 8)}[{key & 0xFF}]"
+
+
+class Claim(NamedTuple):
+    """What one end says about its link. ``peer`` is the other end's key, ``line`` where it stands."""
+
+    peer: int
+    width: str | None
+    speed: str | None
+    line: int
+
+
+class Cable(NamedTuple):
+    """A link between two keys, the lesser first."""
+
+    a: int
+    b: int
+    width: str | None
+    speed: str | None
+    seen_from: int
+
+
+class Findings:
+    """Problems by kind, each kind bounded, and whether they prove that something is missing."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._by_kind: dict[str, list[Problem]] = {}
+        self._counts: Counter[str] = Counter()
+        self.lacking = False
+
+    def add(self, kind: str, text: str, line: int | None = None, *, lacking: bool = False) -> None:
+        """Note a problem. ``lacking``: the evidence is not whole, so nothing must be taken for the whole fabric."""
+        self.lacking |= lacking
+        self._counts[kind] += 1
+        if self._counts[kind] <= MAX_OF_A_KIND:
+            self._by_kind.setdefault(kind, []).append(Problem(kind, text, line, self._source))
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All of them; of the kinds that had too many, the number of those left out."""
+        problems = []
+        for kind, found in self._by_kind.items():
+            problems += found
+            if self._counts[kind] > len(found):
+                text = f"{self._counts[kind] - len(found)} more problems of this kind"
+                problems.append(Problem(kind, text, None, self._source))
+        return tuple(problems)
+
+
+class Cabling:
+    """The claims of all ends."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._claims: dict[int, Claim] = {}
+        self._second_claims: list[tuple[int, Claim]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._claims)
+
+    def add(self, key: int, claim: Claim) -> None:
+        """Port ``key`` says that ``claim.peer`` is its neighbour."""
+        known = self._claims.setdefault(key, claim)
+        if known is claim:
+            return
+        if known.peer == claim.peer:
+            width = self._agreed("width", key, known.width, claim)
+            speed = self._agreed("speed", key, known.speed, claim)
+            self._claims[key] = known._replace(width=width, speed=speed)
+        else:
+            self._second_claims.append((key, claim))
+            text = f"{end_text(key)} is listed as linked to {end_text(known.peer)} and to {end_text(claim.peer)}"
+            self._findings.add("contradiction", text, claim.line, lacking=True)
+
+    def cables(self) -> list[Cable]:
+        """Each link once, in order of its ends; a link that is disputed is kept, and seen from one end."""
+        claims = self._claims
+        cables = {}
+        for key, claim in claims.items():
+            back = claims.get(claim.peer)
+            if back is not None and back.peer == key:
+                if key <= claim.peer:
+                    width = self._agreed("width", key, claim.width, back)
+                    speed = self._agreed("speed", key, claim.speed, back)
+                    cables[key, claim.peer] = Cable(key, claim.peer, width, speed, 2)
+                continue
+            if back is not None:
+                self._dispute(key, claim, back)
+            self._add_one_sided(cables, key, claim)
+        for key, claim in self._second_claims:
+            self._add_one_sided(cables, key, claim)
+        return sorted(cables.values())
+
+    def one_sided(self) -> list[tuple[int, Claim]]:
+        """The ends whose neighbour says nothing about its own port."""
+        return [(key, claim) for key, claim in self._claims.items() if claim.peer not in self._claims]
+
+    def _add_one_sided(self, cables: dict[tuple[int, int], Cable], key: int, claim: Claim) -> None:
+        a, b = min(key, claim.peer), max(key, claim.peer)
+        cables.setdefault((a, b), Cable(a, b, claim.width, claim.speed, 1))
+
+    def _agreed(self, what: str, key: int, word: str | None, other: Claim) -> str | None:
+        """The word that both ends have; None, and a problem, where they differ."""
+        other_word: str | None = getattr(other, what)
+        if word == other_word or other_word in UNKNOWN_WORDS:
+            return other_word if word is None else word
+        if word in UNKNOWN_WORDS:
+            return other_word
+        text = f"the {what} of the link from {end_text(key)} to {end_text(other.peer)} is both {word} and {other_word}"
+        self._findings.add("contradiction", text, other.line)
+        return None
+
+    def _dispute(self, key: int, claim: Claim, back: Claim) -> None:
+        text = (
+            f"{end_text(claim.peer)} is the neighbour of {end_text(key)} and of {end_text(back.peer)}: two nodes with "
+            "one GUID, or cables moved during the sweep; sweep again before you trust either"
+        )
+        self._findings.add("duplicate-guid", text, claim.line, lacking=True)

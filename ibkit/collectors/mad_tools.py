@@ -1,0 +1,128 @@
+"""Why a tool of the infiniband-diags could not ask the subnet: each cause has a kind and a mend of its own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ibkit.collectors.absence import explain_absence
+from ibkit.collectors.sysfs import CLASS
+from ibkit.parsers import diag_messages as diag
+from ibkit.parsers.base import Problem
+from ibkit.parsers.diag_messages import Message
+from ibkit.sources.base import DENIED, MISSING, NOT_RECORDED, TIMEOUT, TOO_MUCH, CommandAnswer, Source
+from ibkit.sources.raw import RawSource
+
+UMAD_FOLDER = "/dev/infiniband"
+
+
+def label_of(source: Source, answer: CommandAnswer) -> str:
+    """What problems name as their source: the command as typed, or the file that was given in its place."""
+    if isinstance(source, RawSource):
+        return "stdin" if source.path == "-" else source.path
+    return answer.command
+
+
+def only_stdout(answer: CommandAnswer) -> bool:
+    """Whether exit status and stderr are not known, as of a file that somebody saved."""
+    return answer.exit_status is None and answer.failure is None
+
+
+def explain_failure(source: Source, answer: CommandAnswer, messages: Iterable[Message]) -> Problem:
+    """The one cause of a tool's failure, and how to mend it, from its messages and the host's devices."""
+    kind, text = _not_run(answer) or _not_opened(source, tuple(messages)) or _ended(answer, tuple(messages))
+    return Problem(kind, text, None, label_of(source, answer))
+
+
+def _not_run(answer: CommandAnswer) -> tuple[str, str] | None:
+    tool = answer.argv[0]
+    if answer.failure == MISSING:
+        return "tool-missing", f"{tool} is not installed: install the package infiniband-diags"
+    if answer.failure == DENIED:
+        return "tool-denied", f"{tool} could not be started: look at its permissions and at the limit of processes"
+    if answer.failure == NOT_RECORDED:
+        return NOT_RECORDED, f"no output of {tool} is recorded here: record it with `ibkit capture`"
+    if answer.failure == TIMEOUT:
+        return "timeout", f"{tool} did not end in {answer.seconds:.0f} s and was stopped"
+    if answer.failure == TOO_MUCH:
+        return "too-much-output", f"{tool} printed without end and was stopped"
+    if answer.exit_status is not None and answer.exit_status < 0:
+        return "killed", f"{tool} was killed by {_signal_name(-answer.exit_status)}"
+    return None
+
+
+def _not_opened(source: Source, messages: tuple[Message, ...]) -> tuple[str, str] | None:
+    """The umad device of a port could not be used."""
+    kinds = {message.kind for message in messages}
+    if diag.NO_DEVICE in kinds:
+        device = next(message.device for message in messages if message.kind == diag.NO_DEVICE)
+        return "no-such-device", f"there is no RDMA device {device}: `ibstat -l` lists those that there are"
+    if not kinds & {diag.NO_UMAD, diag.CANNOT_OPEN, diag.NO_SMI}:
+        return None
+    devices = source.list(CLASS)
+    if devices.error == "ENOENT" or devices.entries == ():
+        absence = explain_absence(source, devices)
+        return absence.kind, absence.text
+    if diag.NO_UMAD in kinds:
+        other = "" if devices.entries else ", or the host has no RDMA device"
+        return (
+            "no-umad",
+            f"the kernel module ib_umad is not loaded{other}: `modprobe ib_umad` as root, and at every boot",
+        )
+    ports = _ports(source, devices.names)
+    all_ethernet = bool(ports) and all(port.link_layer == "Ethernet" for port in ports)
+    if diag.NO_SMI in kinds or all_ethernet:
+        sure = "is" if all_ethernet else "seems to be"
+        return "no-infiniband", f"the port {sure} Ethernet (RoCE), which has no InfiniBand subnet that could be asked"
+    reasons = {message.reason for message in messages if message.kind == diag.CANNOT_OPEN}
+    if "No such device" in reasons or (ports and all(port.is_unusable for port in ports)):
+        return "no-port", "no InfiniBand port can be used: all are disabled; `ibkit status` shows their state"
+    which = _closed_umad(source)
+    return "umad-denied", (
+        f"the port's umad device could not be opened, probably for want of permission{which}: run as root, or let a "
+        "udev rule give your group access"
+    )
+
+
+class _Port(NamedTuple):
+    link_layer: str | None
+    physical_state: str | None
+
+    @property
+    def is_unusable(self) -> bool:
+        """Whether the library passes the port over: Ethernet, or physically disabled (umad.c, resolve_ca_port)."""
+        return self.link_layer == "Ethernet" or (self.physical_state or "").startswith("3:")
+
+
+def _ports(source: Source, devices: Iterable[str]) -> list[_Port]:
+    ports = []
+    for device in devices:
+        for number in source.list(f"{CLASS}/{device}/ports").names:
+            folder = f"{CLASS}/{device}/ports/{number}"
+            texts = (source.read(f"{folder}/{name}").text for name in ("link_layer", "phys_state"))
+            ports.append(_Port(*(None if text is None else text.strip() for text in texts)))
+    return ports
+
+
+def _closed_umad(source: Source) -> str:
+    """The mode of a umad device that is not open to everybody."""
+    for entry in source.list(UMAD_FOLDER).entries or ():
+        if entry.name.startswith("umad") and entry.mode is not None and entry.mode & 0o006 != 0o006:
+            return f" ({UMAD_FOLDER}/{entry.name} has mode {entry.mode:04o})"
+    return ""
+
+
+def _ended(answer: CommandAnswer, messages: tuple[Message, ...]) -> tuple[str, str]:
+    """The tool's own words, where nothing better is known."""
+    words = [message.text for message in messages if message.kind != diag.SIMULATOR]
+    why = words[0] if words else "it gave no reason"
+    status = "" if answer.exit_status is None else f" with exit status {answer.exit_status}"
+    return "tool-failed", f"{answer.argv[0]} failed{status}: {why}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

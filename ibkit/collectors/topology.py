@@ -1,0 +1,317 @@
+"""Put a parsed ibnetdiscover text together: each node once, each link once, what does not fit as problems.
+
+Pure: records in, a Fabric out. The tool prints each link at both of its ends. So a row that only one end has, or a
+neighbour without a block of its own, proves that something is missing; and where two ends differ, neither is believed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from ibkit.collectors.cabling import Cable, Cabling, Claim, Findings, end_key, end_text
+from ibkit.collectors.ports_report import Unlinked, blocks_of
+from ibkit.model.fabric import (
+    AGGREGATION_NODE,
+    CHANNEL_ADAPTER,
+    ROUTER,
+    SWITCH,
+    UNKNOWN_TYPE,
+    End,
+    Fabric,
+    FabricPort,
+    Link,
+    Node,
+)
+from ibkit.model.ids import Guid
+from ibkit.parsers.base import Parsed
+from ibkit.parsers.ibnetdiscover import MAX_PORT, PORTS, NodeBlock, PortRow, Topology
+
+_TYPES = {
+    "Switch": SWITCH, "Ca": CHANNEL_ADAPTER, "Rt": ROUTER, "???": UNKNOWN_TYPE,
+    "S": SWITCH, "H": CHANNEL_ADAPTER, "R": ROUTER, "?": UNKNOWN_TYPE,
+}  # fmt: skip
+#: Node description and device id of the SHARP aggregation node that sits inside NVIDIA's Quantum switches (0xd2f0,
+#: 0xd2f2) and looks like a host: so in the dumps of NVIDIA/topograph (40 of them) and Mellanox/ufm_sdk_3.0 (666).
+AGGREGATION_NODE_NAME = "Mellanox Technologies Aggregation Node"
+AGGREGATION_NODE_DEVICE = 0xCF09
+#: LIDs that say "none assigned": 0, and the permissive LID (InfiniBand Architecture Specification, 4.1.3).
+NO_LIDS = (0, 0xFFFF)
+_PORT_GUIDS = (
+    "a ports report has port GUIDs only: those shown for channel adapters and routers are the GUIDs of their first "
+    "port that is up, and ports that cannot be seen to share an adapter count as one each"
+)
+#: What two blocks of one GUID must agree on.
+_IDENTITY = ("port_count", "system_image_guid", "vendor_id", "device_id", "kind", "name")
+
+
+def assemble(parsed: Parsed[Topology], *, source: str, swept_clean: bool | None) -> Fabric:
+    """The fabric that one text shows.
+
+    ``swept_clean`` says whether the sweep reached everything: True where the tool ended well and complained of
+    nothing, False where it did complain, None where only its stdout is at hand.
+    """
+    topology = parsed.value
+    draft = _Draft(source, repeats=topology.sweeps > 1)
+    if topology.form == PORTS:
+        blocks, unlinked = blocks_of(topology.rows)
+        draft.read(blocks, topology.from_node)
+        draft.add_unlinked(unlinked)
+        if any(block.kind != "Switch" for block in blocks):
+            draft.findings.add("port-guids", _PORT_GUIDS)
+    else:
+        draft.read(topology.blocks, topology.from_node)
+    cables = draft.cables()
+    lacking = parsed.complete is False or swept_clean is False or draft.findings.lacking
+    complete = False if lacking else swept_clean
+    nodes, links = draft.result(cables, unlisted_linked=False if complete else None)
+    return Fabric(nodes, links, complete, parsed.problems + draft.findings.problems(), source)
+
+
+class _DraftNode:
+    """A node while statements about it are gathered. ``ports``: number -> (port GUID, panel label)."""
+
+    __slots__ = ("block", "guid", "name", "ports", "type")
+
+    def __init__(self, guid: Guid, node_type: str, name: str | None, block: NodeBlock | None = None) -> None:
+        self.guid = guid
+        self.type = node_type
+        self.name = name
+        self.block = block
+        self.ports: dict[int, tuple[int | None, int | None]] = {}
+
+
+class _Draft:
+    """All statements of a text."""
+
+    def __init__(self, source: str, *, repeats: bool) -> None:
+        self.findings = Findings(source)
+        self._repeats = repeats  # two sweeps in one text: each node has two blocks
+        self._cabling = Cabling(self.findings)
+        self._nodes: dict[int, _DraftNode] = {}
+        #: Port (0 for a switch) -> its LID as its own block and all its neighbours print it.
+        self._lids: dict[int, list[int]] = {}
+
+    # Reading
+
+    def read(self, blocks: Iterable[NodeBlock], from_node: int | None) -> None:
+        """All blocks first, so that a row knows its neighbour's type and port count."""
+        blocks = [self._add_block(block) for block in blocks]
+        for block in blocks:
+            node = self._nodes[block.guid]
+            if block.lid is not None:
+                self._state_lid(end_key(block.guid, 0), block.lid)
+            for row in block.rows:
+                self._add_row(node, row)
+        if not self._nodes:
+            self.findings.add("no-block", "the text has a topology's header, but no node: it is cut", lacking=True)
+        elif from_node is not None and from_node not in self._nodes:
+            text = f"the node that the sweep started from, {Guid(from_node)}, is not in the text"
+            self.findings.add("no-block", text, lacking=True)
+        if len(self._nodes) == 1 and not self._cabling:
+            text = f"{Guid(blocks[0].guid)} has no neighbour: its port is not cabled, not up, or nobody answered"
+            self.findings.add("no-neighbour", text, blocks[0].line)
+
+    def add_unlinked(self, ports: Iterable[Unlinked]) -> None:
+        """Ports that are listed without a neighbour."""
+        for port in ports:
+            node = self._nodes[port.guid]
+            if self._has_port(node, port.number, None):
+                node.ports.setdefault(port.number, (port.port_guid, None))
+                if port.lid is not None:
+                    self._state_lid(end_key(port.guid, port.number), port.lid)
+
+    def _add_block(self, block: NodeBlock) -> NodeBlock:
+        guid = Guid(block.guid)
+        if not guid:
+            self.findings.add("bad-guid", "a node with the GUID 0", block.line)
+        if block.port_count is not None and not 0 < block.port_count <= MAX_PORT:
+            text = f"{guid} has {block.port_count} ports by its header, which no node can have"
+            self.findings.add("bad-port", text, block.line)
+            block = block._replace(port_count=None)
+        node = self._nodes.get(guid)
+        if node is None or node.block is None:
+            self._nodes[guid] = _DraftNode(guid, _TYPES[block.kind], block.name, block)
+            return block
+        if not self._repeats:
+            text = (
+                f"{guid} has blocks at lines {node.block.line} and {block.line}: two nodes with one GUID, or two sweeps"
+            )
+            self.findings.add("duplicate-guid", text, block.line)
+        node.block = self._merged(node.block, block)
+        node.name = node.block.name
+        return block
+
+    def _merged(self, first: NodeBlock, second: NodeBlock) -> NodeBlock:
+        """What two blocks of one GUID agree on. Their type and name stay the first's, the rest becomes unknown."""
+        for field in _IDENTITY:
+            one: Any = getattr(first, field)
+            other: Any = getattr(second, field)
+            if one is None:
+                first = first._replace(**{field: other})
+            elif other is not None and one != other:
+                text = f"{Guid(first.guid)} has two values of {field}: {one!r} and {other!r}"
+                self.findings.add("contradiction", text, second.line, lacking=True)
+                unknown: dict[str, Any] = {} if field in ("kind", "name") else {field: None}
+                first = first._replace(**unknown)
+        return first
+
+    def _add_row(self, node: _DraftNode, row: PortRow) -> None:
+        peer = self._neighbour(row)
+        if not self._has_port(node, row.number, row.line) or not self._has_port(peer, row.peer_port, row.line):
+            return
+        if row.port_guid is not None or row.label is not None or row.number not in node.ports:
+            node.ports[row.number] = row.port_guid, row.label
+        if row.peer_port not in peer.ports:
+            peer.ports[row.peer_port] = row.peer_port_guid, row.peer_label
+        key, peer_key = end_key(node.guid, row.number), end_key(peer.guid, row.peer_port)
+        if row.lid is not None:
+            self._state_lid(key, row.lid)
+        if row.peer_lid is not None:
+            self._state_lid(end_key(peer.guid, 0) if peer.type == SWITCH else peer_key, row.peer_lid)
+        self._cabling.add(key, Claim(peer_key, row.width, row.speed, row.line))
+
+    def _neighbour(self, row: PortRow) -> _DraftNode:
+        """The node that a row names; a new one where this is the first that is heard of it."""
+        node = self._nodes.get(row.peer_guid)
+        node_type = _TYPES[row.peer_kind]
+        if node is None:
+            node = self._nodes[row.peer_guid] = _DraftNode(Guid(row.peer_guid), node_type, row.peer_name)
+        elif node.type != node_type:
+            text = f"{node.guid} is both a {node.type} and a {node_type}"
+            self.findings.add("contradiction", text, row.line, lacking=True)
+        if not node.name and row.peer_name:
+            node.name = row.peer_name
+        return node
+
+    def _has_port(self, node: _DraftNode, number: int, line: int | None) -> bool:
+        """Whether such a port can be. One beyond the header's count is reported, but kept: its link was seen."""
+        if not 0 < number <= MAX_PORT:
+            self.findings.add("bad-port", f"{node.guid} cannot have a port {number}", line, lacking=True)
+            return False
+        count = node.block.port_count if node.block else None
+        if count is not None and number > count and number not in node.ports:
+            self.findings.add("bad-port", f"{node.guid} has {count} ports by its header, but uses port {number}", line)
+        return True
+
+    def _state_lid(self, key: int, lid: int) -> None:
+        stated = self._lids.get(key)
+        if stated is None:
+            self._lids[key] = [lid]
+        elif len(stated) > 1 or stated[0] != lid:
+            stated.append(lid)
+
+    # What follows from all of it
+
+    def cables(self) -> list[Cable]:
+        """Each link once. Tells which nodes and rows must be missing."""
+        cables = self._cabling.cables()
+        strangers = [node for node in self._nodes.values() if node.block is None]
+        if strangers:
+            first = strangers[0]
+            more = f" and {len(strangers) - 1} more nodes are" if len(strangers) > 1 else " is"
+            text = f"{first.guid} ({first.name or 'no name'}){more} named by neighbours but not listed: the text is cut"
+            self.findings.add("no-block", text, lacking=True)
+        rows = [(key, claim) for key, claim in self._cabling.one_sided() if self._nodes[claim.peer >> 8].block]
+        if rows:
+            key, claim = rows[0]
+            more = f" and {len(rows) - 1} more are" if len(rows) > 1 else " is"
+            link = f"{end_text(key)} to {end_text(claim.peer)}"
+            text = f"the link from {link}{more} listed at one end only: rows are missing"
+            self.findings.add("one-sided", text, claim.line, lacking=True)
+        return cables
+
+    def result(self, cables: list[Cable], *, unlisted_linked: bool | None) -> tuple[dict[Guid, Node], tuple[Link, ...]]:
+        """The nodes in order of GUID and the links in order of their ends."""
+        ends: dict[int, End] = {}
+        for cable in cables:
+            for key in cable[:2]:
+                if key not in ends:
+                    ends[key] = End(self._nodes[key >> 8].guid, key & 0xFF)
+        links = tuple(Link(ends[cable.a], ends[cable.b], *cable[2:]) for cable in cables)
+        linked: dict[int, tuple[End, str | None, str | None]] = {}
+        for cable, link in zip(cables, links, strict=True):
+            linked.setdefault(cable.a, (link.b, link.width, link.speed))
+            linked.setdefault(cable.b, (link.a, link.width, link.speed))
+        images = {node.block.system_image_guid for node in self._nodes.values() if node.block and node.type == SWITCH}
+        nodes = {}
+        for _, draft in sorted(self._nodes.items()):
+            image = draft.block.system_image_guid if draft.block else None
+            nodes[draft.guid] = Node(
+                draft.guid,
+                _type_of(draft, shares_switch=image is not None and image in images),
+                draft.name,
+                draft.block.port_count if draft.block else None,
+                self._ports(draft, linked, unlisted_linked),
+                self._lid(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
+                draft.block.lmc if draft.block else None,
+                None if image is None else Guid(image),
+                draft.block.vendor_id if draft.block else None,
+                draft.block.device_id if draft.block else None,
+            )
+        return nodes, links
+
+    def _ports(
+        self,
+        draft: _DraftNode,
+        linked: dict[int, tuple[End, str | None, str | None]],
+        unlisted_linked: bool | None,
+    ) -> tuple[FabricPort, ...]:
+        """Ports that were named, and the others up to the header's count.
+
+        A sweep asks a switch for all of its ports, an adapter only for those that it was reached by.
+        """
+        is_switch = draft.type == SWITCH
+        count = (draft.block.port_count if draft.block else None) or 0
+        numbers: Iterable[int] = sorted(draft.ports)
+        if len(draft.ports) != count:
+            numbers = sorted({*draft.ports, *range(1, count + 1)})
+        ports = []
+        for number in numbers:
+            guid, label = draft.ports.get(number, (None, None))
+            key = end_key(draft.guid, number)
+            peer, width, speed = linked.get(key, (None, None, None))
+            ports.append(
+                FabricPort(
+                    number,
+                    None if guid is None else Guid(guid),
+                    None if is_switch else self._lid(key),
+                    peer,
+                    width,
+                    speed,
+                    True if peer else unlisted_linked if is_switch else None,
+                    None if label is None else f"ext {label}",
+                )
+            )
+        return tuple(ports)
+
+    def _lid(self, key: int) -> int | None:
+        """The LID that most statements have; None, and a problem, where that does not decide."""
+        stated = self._lids.get(key)
+        if stated is None:
+            return None
+        lid = stated[0]
+        if len(stated) > 1:
+            counts = Counter(stated).most_common(2)
+            text = f"{end_text(key)} has the LIDs {', '.join(str(lid) for lid in sorted(set(stated))[:5])}"
+            self.findings.add("contradiction", text)
+            if counts[0][1] == counts[1][1]:
+                return None
+            lid = counts[0][0]
+        if lid > 0xFFFF:
+            self.findings.add("bad-lid", f"{end_text(key)} has the LID {lid}, which is none")
+            return None
+        return None if lid in NO_LIDS else lid
+
+
+def _type_of(draft: _DraftNode, *, shares_switch: bool) -> str:
+    """The node's type; of two of three signs an aggregation node, or by name alone where nothing else is known."""
+    if draft.type != CHANNEL_ADAPTER:
+        return draft.type
+    named = (draft.name or "").strip() == AGGREGATION_NODE_NAME
+    device = draft.block.device_id if draft.block else None
+    if device is None and not shares_switch:
+        return AGGREGATION_NODE if named else CHANNEL_ADAPTER
+    signs = named + (device == AGGREGATION_NODE_DEVICE) + shares_switch
+    return AGGREGATION_NODE if signs >= 2 else CHANNEL_ADAPTER

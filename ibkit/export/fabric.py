@@ -1,0 +1,137 @@
+"""A fabric as a document for other programs (schema ibkit.fabric/1) and as rows. See docs/json.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ibkit.model.fabric import AGGREGATION_NODE, CHANNEL_ADAPTER, ROUTER, SWITCH, End, Fabric, FabricPort, Link, Node
+from ibkit.parsers.base import Problem
+
+SCHEMA = "ibkit.fabric/1"
+
+NODE_COLUMNS = ("guid", "type", "name", "ports", "linked_ports", "lid", "system_image_guid", "vendor_id", "device_id")
+LINK_COLUMNS = ("a_guid", "a_port", "a_name", "b_guid", "b_port", "b_name", "width", "speed")
+PORT_COLUMNS = ("guid", "port", "name", "lid", "linked", "width", "speed", "peer_guid", "peer_port", "peer_name")
+
+
+def summary(fabric: Fabric) -> dict[str, int]:
+    """How many of each there are. Aggregation nodes are no channel adapters, though they look like them."""
+    return {
+        "switches": fabric.number_of(SWITCH),
+        "channel_adapters": fabric.number_of(CHANNEL_ADAPTER),
+        "routers": fabric.number_of(ROUTER),
+        "aggregation_nodes": fabric.number_of(AGGREGATION_NODE),
+        "links": len(fabric.links),
+    }
+
+
+def rates(fabric: Fabric) -> dict[str, int]:
+    """How many links run at each width and speed, the most frequent first: ``{"4x HDR": 208, "1x HDR": 3}``."""
+    counts: dict[str, int] = {}
+    for link in fabric.links:
+        rate = f"{link.width or 'unknown'} {link.speed or 'unknown'}"
+        counts[rate] = counts.get(rate, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def fabric_document(fabric: Fabric, *, with_ports: bool = False) -> dict[str, Any]:
+    """All of it, in order of GUID and port; the ports one by one only where asked for."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "summary": summary(fabric),
+        "complete": fabric.complete,
+        "problems": [_problem(problem) for problem in fabric.problems],
+        "nodes": [_node(node) for node in fabric.nodes.values()],
+        "links": [_link(link) for link in fabric.links],
+    }
+    if with_ports:
+        document["ports"] = [_port(node, port) for node in fabric.nodes.values() for port in node.ports]
+    return document
+
+
+def node_rows(fabric: Fabric) -> Iterator[list[Any]]:
+    """One row per node in the order of NODE_COLUMNS."""
+    for node in fabric.nodes.values():
+        linked = sum(port.linked is True for port in node.ports)
+        yield [
+            node.guid, node.type, node.name, node.port_count, linked, lid_of(node), node.system_image_guid,
+            _id(node.vendor_id), _id(node.device_id),
+        ]  # fmt: skip
+
+
+def link_rows(fabric: Fabric) -> Iterator[list[Any]]:
+    """One row per link in the order of LINK_COLUMNS."""
+    for link in fabric.links:
+        yield [
+            link.a.guid, link.a.port, fabric.nodes[link.a.guid].name,
+            link.b.guid, link.b.port, fabric.nodes[link.b.guid].name, link.width, link.speed,
+        ]  # fmt: skip
+
+
+def port_rows(fabric: Fabric) -> Iterator[list[Any]]:
+    """One row per port in the order of PORT_COLUMNS."""
+    for node in fabric.nodes.values():
+        for port in node.ports:
+            peer = port.peer
+            peer_cells = [peer.guid, peer.port, fabric.nodes[peer.guid].name] if peer else [None] * 3
+            linked = None if port.linked is None else "yes" if port.linked else "no"
+            yield [node.guid, port.number, node.name, port.lid, linked, port.width, port.speed, *peer_cells]
+
+
+def lid_of(node: Node) -> int | None:
+    """A switch has one LID; so has another node if its ports do not differ."""
+    if node.type == SWITCH:
+        return node.lid
+    lids = {port.lid for port in node.ports if port.lid is not None}
+    return lids.pop() if len(lids) == 1 else None
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "guid": str(node.guid),
+        "type": node.type,
+        "name": node.name,
+        "ports": node.port_count,
+        "lid": lid_of(node),
+        "system_image_guid": None if node.system_image_guid is None else str(node.system_image_guid),
+        "vendor_id": _id(node.vendor_id),
+        "device_id": _id(node.device_id),
+    }
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "a": _end(link.a),
+        "b": _end(link.b),
+        "width": link.width,
+        "speed": link.speed,
+        "seen_from": link.seen_from,
+    }
+
+
+def _port(node: Node, port: FabricPort) -> dict[str, Any]:
+    return {
+        "guid": str(node.guid),
+        "port": port.number,
+        "port_guid": None if port.guid is None else str(port.guid),
+        "lid": port.lid,
+        "linked": port.linked,
+        "width": port.width,
+        "speed": port.speed,
+        "peer": None if port.peer is None else _end(port.peer),
+        "label": port.label,
+    }
+
+
+def _end(end: End) -> dict[str, Any]:
+    return {"guid": str(end.guid), "port": end.port}
+
+
+def _id(number: int | None) -> str | None:
+    """``0x2c9``, as the tools print vendor and device ids."""
+    return None if number is None else f"{number:#x}"
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"kind": problem.kind, "text": problem.text, "line": problem.line, "source": problem.source}
