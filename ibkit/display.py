@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 #: C0 and C1 controls, line and paragraph separators, bidirectional overrides, and lone surrogates.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 
 
 def clean(text: str, limit: int = 200) -> str:
@@ -16,4 +16,6 @@ def clean(text: str, limit: int = 200) -> str:
     """
     if len(text) > limit:
         text = text[: limit - 3] + "..."
-    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+    if text.isprintable():  # all of _UNSAFE is not, and most texts never need the pattern compiled
+        return text
+    return re.sub(_UNSAFE, lambda found: found.group().encode("unicode_escape").decode(), text)

@@ -1,0 +1,45 @@
+"""Text from outside on its way to a screen."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibkit.display import clean
+
+
+@given(st.text(max_size=50))
+def test_nothing_that_moves_a_cursor_or_turns_text_round_is_left(text: str) -> None:
+    shown = clean(text, 10_000)
+    assert not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in shown)
+    assert not any(unicodedata.bidirectional(character) in ("LRE", "RLE", "LRO", "RLO", "PDF") for character in shown)
+
+
+@given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=50))
+def test_plain_text_stays(text: str) -> None:
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("sw\x1b[31m1", r"sw\x1b[31m1"),
+        ("a\nb\r\tc\0", r"a\nb\r\tc\x00"),
+        ("a\x85b\u2028c", r"a\x85b\u2028c"),
+        ("ab\u202eba", r"ab\u202eba"),
+        ("lost \udcff half", r"lost \udcff half"),
+        ("übung 節点", "übung 節点"),
+        ("no\u00a0break", "no\u00a0break"),  # not printable for Python, and harmless
+        ("", ""),
+    ],
+)
+def test_examples(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+def test_long_text_is_cut() -> None:
+    assert clean("x" * 300, 10) == "xxxxxxx..."
+    assert len(clean("\x00" * 10_000_000, 10)) < 100
