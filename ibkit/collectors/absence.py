@@ -10,7 +10,7 @@ from ibkit.sources.base import NOT_RECORDED, FolderAnswer, Source
 NO_DEVICE = "no-rdma-device"
 
 #: The RDMA driver above a bus driver, where it is a module of its own.
-_RDMA_MODULES = {"mlx5_core": "mlx5_ib", "mlx4_core": "mlx4_ib"}
+RDMA_MODULES = {"mlx5_core": "mlx5_ib", "mlx4_core": "mlx4_ib"}
 
 
 def explain_absence(source: Source, listing: FolderAnswer) -> Problem:
@@ -37,5 +37,5 @@ def _bus(adapters: tuple[PciAdapter, ...] | None) -> str:
         what += f" and {len(adapters) - 1} more"
     if first.driver is None:
         return f"{what}, without a driver"
-    module = _RDMA_MODULES.get(first.driver)
+    module = RDMA_MODULES.get(first.driver)
     return f"{what}, driver {first.driver}" + (f": load {module}" if module else "")

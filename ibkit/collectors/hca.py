@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from ibkit.collectors import ibstat, sysfs
 from ibkit.collectors.absence import explain_absence
@@ -27,13 +28,20 @@ def collect_hcas(source: Source, host: str, *, whole_tables: bool = True) -> Hos
             hcas.append(hca)
             problems += found
     if any(hca.error is None for hca in hcas):
-        return HostHcas(host, tuple(hcas), "sysfs", tuple(problems))
+        return HostHcas(host, tuple(hcas), "sysfs", (*problems, *_advice(hcas)))
     told, found = ibstat.read_hcas(source)
     if told:
-        return HostHcas(host, told, "ibstat", tuple(found))
+        return HostHcas(host, told, "ibstat", (*found, *_advice(told)))
     if hcas:
         return HostHcas(host, tuple(hcas), "sysfs", tuple(problems))
     return HostHcas(host, problems=(explain_absence(source, listing), *found))
+
+
+def _advice(hcas: Iterable[Hca]) -> Iterator[Problem]:
+    names = [hca.name for hca in hcas if any(port.transport == "opa" for port in hca.ports)]
+    if names:
+        text = f"{', '.join(names)}: Omni-Path, whose fabric infiniband-diags cannot read; use opainfo and opareport"
+        yield Problem("omni-path", text)
 
 
 def _natural(name: str) -> list[str | int]:

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from support import sysfs_tree
 from support.sysfs_tree import Device, Port, multirail_host, softroce_host, write, write_device
+from support.tree_source import TreeSource
 
 from ibkit.collectors.hca import collect_hcas
 from ibkit.model.host import Hca, HostHcas
 from ibkit.model.ids import Gid, Guid, PKey
-from ibkit.sources.base import MISSING, NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer
-from ibkit.sources.live import LiveSource
-
-
-class TreeSource(LiveSource):
-    """A recorded tree without tools. It counts what is asked, and ``errors`` takes the place of a file's content."""
-
-    def __init__(self, root: Path, errors: dict[str, str] | None = None, ibstat: str | None = None) -> None:
-        super().__init__(root=str(root))
-        self.asked: Counter[str] = Counter()
-        self.errors = errors or {}
-        self.ibstat = ibstat
-
-    def run(self, argv, *, deadline_seconds=60.0):  # type: ignore[no-untyped-def]
-        self.asked[" ".join(argv)] += 1
-        if argv[0] == "ibstat" and self.ibstat is not None:
-            return CommandAnswer(tuple(argv), self.ibstat.encode(), exit_status=0)
-        return CommandAnswer(tuple(argv), failure=MISSING)
-
-    def read(self, path: str) -> FileAnswer:
-        self.asked[path] += 1
-        if path in self.errors:
-            return FileAnswer(path, error=self.errors[path])
-        return super().read(path)
-
-    def list(self, path: str) -> FolderAnswer:
-        self.asked[path] += 1
-        return super().list(path)
+from ibkit.sources.base import NOT_RECORDED
 
 
 def hca_named(host: HostHcas, name: str) -> Hca:
@@ -49,7 +22,7 @@ def hca_named(host: HostHcas, name: str) -> Hca:
 def one_device(tmp_path: Path, port: Port, **errors: str) -> HostHcas:
     write_device(tmp_path, Device("mlx5_0", "b8ce:f603:00aa:0000", [port], "0000:18:00.0"))
     place = "/sys/class/infiniband/mlx5_0/ports/1"
-    source = TreeSource(tmp_path, {f"{place}/{name}": error for name, error in errors.items()})
+    source = TreeSource(tmp_path, errors={f"{place}/{name}": error for name, error in errors.items()})
     return collect_hcas(source, "n01")
 
 
@@ -238,7 +211,7 @@ def test_only_active_infiniband_ports_have_a_lid(
 def test_one_dead_device_keeps_the_others(multirail: Path) -> None:
     place = "/sys/class/infiniband/mlx5_1"
     dead = {f"{place}/ports/1/{name}": "ENODEV" for name in ("state", "phys_state", "rate", "lid", "link_layer")}
-    host = collect_hcas(TreeSource(multirail, {**dead, f"{place}/node_guid": "ENODEV"}), "gpu01")
+    host = collect_hcas(TreeSource(multirail, errors={**dead, f"{place}/node_guid": "ENODEV"}), "gpu01")
     assert len(host.hcas) == 7
     assert hca_named(host, "mlx5_1").error == "node_guid cannot be read (ENODEV)"
     assert hca_named(host, "mlx5_1").ports == ()
@@ -272,7 +245,10 @@ def test_transports(tmp_path: Path, name: str, attributes: dict[str, str], layer
 
 def test_omni_path_lids_may_be_wide(tmp_path: Path) -> None:
     write_device(tmp_path, Device("hfi1_0", "0011:7501:0167:0001", [Port(lid=0x1C001, sm_lid=1)], "0000:05:00.0"))
-    assert collect_hcas(TreeSource(tmp_path), "n01").hcas[0].ports[0].lid == 0x1C001
+    host = collect_hcas(TreeSource(tmp_path), "n01")
+    assert host.hcas[0].ports[0].lid == 0x1C001
+    assert [problem.kind for problem in host.problems] == ["omni-path"]
+    assert "opainfo" in host.problems[0].text
 
 
 def test_devices_come_in_natural_order(tmp_path: Path) -> None:
@@ -298,7 +274,7 @@ IBSTAT = """CA 'ibsim0'
 
 
 def test_a_simulator_speaks_through_ibstat(tmp_path: Path) -> None:
-    host = collect_hcas(TreeSource(tmp_path, ibstat=IBSTAT), "n01")
+    host = collect_hcas(TreeSource(tmp_path, tools={"ibstat": IBSTAT}), "n01")
     assert host.spoke == "ibstat"
     (port,) = host.hcas[0].ports
     assert (port.link_layer, port.transport, port.lid, port.sm_lid) == ("InfiniBand", "ib", 4, 1)
@@ -308,14 +284,14 @@ def test_a_simulator_speaks_through_ibstat(tmp_path: Path) -> None:
 def test_a_device_that_is_listed_and_not_readable_is_left_to_ibstat(tmp_path: Path) -> None:
     # Under the simulator's preloaded library, /sys lists ibsim0 and opens none of its files.
     (tmp_path / "sys/class/infiniband/ibsim0/ports/1").mkdir(parents=True)
-    host = collect_hcas(TreeSource(tmp_path, ibstat=IBSTAT), "n01")
+    host = collect_hcas(TreeSource(tmp_path, tools={"ibstat": IBSTAT}), "n01")
     assert (host.spoke, host.hcas[0].node_guid, host.problems) == ("ibstat", Guid(0x100000), ())
     assert collect_hcas(TreeSource(tmp_path), "n01").hcas[0].error is not None
 
 
 def test_no_rdma_support_in_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
-    host = collect_hcas(TreeSource(tmp_path, ibstat=""), "n01")
+    host = collect_hcas(TreeSource(tmp_path, tools={"ibstat": ""}), "n01")
     assert (host.hcas, host.spoke) == ((), None)
     (problem,) = host.problems
     assert problem.kind == "no-rdma-device"
@@ -341,16 +317,13 @@ def test_an_adapter_without_an_rdma_device(tmp_path: Path, uevent: str, words: s
 
 
 def test_nothing_recorded_is_told_apart_from_no_device(tmp_path: Path) -> None:
-    class Nothing(TreeSource):
-        def list(self, path: str) -> FolderAnswer:
-            return FolderAnswer(path, error=NOT_RECORDED)
-
-    (problem,) = collect_hcas(Nothing(tmp_path), "n01").problems
+    source = TreeSource(tmp_path, errors={"/sys/class/infiniband": NOT_RECORDED, "ibstat": NOT_RECORDED})
+    (problem,) = collect_hcas(source, "n01").problems
     assert problem.kind == NOT_RECORDED
 
 
 def test_ibstat_that_only_complains(tmp_path: Path) -> None:
     text = "ibpanic: [12] main: can't init UMAD library: No such file or directory\n"
-    problems = collect_hcas(TreeSource(tmp_path, ibstat=text), "n01").problems
+    problems = collect_hcas(TreeSource(tmp_path, tools={"ibstat": text}), "n01").problems
     assert [problem.kind for problem in problems] == ["no-rdma-device", "tool-failed"]
     assert "UMAD" in problems[1].text
