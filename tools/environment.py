@@ -39,6 +39,8 @@ def main(arguments: list[str]) -> int:
         _link_checkout()
         _stamp(target)
     link_pyverbs.link(PYTHON)
+    # Where PYTHONDONTWRITEBYTECODE is set, each start would compile all modules again. What is fresh is left alone.
+    _runs([PYTHON, "-I", "-m", "compileall", "-qq", "ibkit", "parsers", "tui"])
     return 0
 
 
