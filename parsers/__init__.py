@@ -26,10 +26,23 @@ class Format(NamedTuple):
     module: str | None = None
 
 
+#: What only a parallel job's runtime prints, wherever in a line: launchers put tags and times before it.
+_JOB_MARKS = (
+    r"\bNCCL (?:INFO|WARN|TRACE) |\bNCCL version \d|\b\S{1,80}:\d+:\d+ \[\d+\] (?:INFO|WARN) ",
+    r"\bUCX  (?:FATAL|ERROR|WARN|DIAG|INFO|DEBUG|TRACE|REQ|DATA|ASYNC|FUNC|POLL) ",
+    r"\[\d{9,11}\.\d{3,9}\] \[\S{1,80}:\d+ {0,9}:",  # UCX's tables
+    r"# Memory domain: |# UCP endpoint",  # ucx_info
+    r"\[[\w.-]{1,80}:\d{2,9}\] ",  # Open MPI's own lines
+    r"\bhelp-mpi-|\bOpen MPI v?\d|\(Open MPI\) \d|\bopen-mpi\b|MPI processes? |Data for JOB \[",
+    r"Host \d+ \[\S{1,80}\] ranks \d",  # Open MPI's hook/comm_method
+    r"A high-performance Open MPI|Another transport will be used instead|Connection summary: \(",
+    r"\bMPI startup\(\): |\blibfabric:\S{1,80}:|\blibfabric provider: |\bprovider: \S{1,60}, score = \d",
+    r"\[Gloo\] Rank |\bMVAPICH2|\bGloo connectFullMesh ",
+)
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
 #: (iproute2), opensm, and the job runtimes' own sources.
-FORMATS = (
+_TOOLS = (
     Format(
         "ibnetdiscover",
         "fabric",
@@ -50,19 +63,21 @@ FORMATS = (
         "iblinkinfo",
         "fabric",
         rf"(?:{_GUID}\s{{1,20}})?(?:\"[^\"\n]{{0,80}}\"\s{{1,20}})?\d+\s{{1,9}}\d+\[[^\]\n]{{0,9}}\]\s{{0,9}}==\("
-        rf"|Switch: {_GUID} [^\n]{{1,99}}:$",
+        rf"|(?:Switch: {_GUID}|CA:|RT:|Router:) [^\n]{{1,99}}:$",
     ),
     Format(
         "ibqueryerrors",
         "counters",
         rf"(?:Errors|Data Counters) for (?:{_GUID} )?\"|## Summary: \d+ nodes checked"
         rf"|GUID {_GUID} port (?:ALL|\d+):|ibqueryerrors: iberror: ",
+        "ibqueryerrors",
     ),
     Format(
         "perfquery",
         "counters",
         r"# (?:Port(?: extended)?|\w{4,40}(?: with RS-FEC Active)?) counters: |# PortSamplesControl: "
         r"|(?:PortSelect|CounterSelect):\.{2}|perfquery: iberror: ",
+        "perfquery",
     ),
     Format("saquery", "partitions", r"PKeyTableRecord dump:"),
     Format("saquery", "sm", r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$"),
@@ -78,7 +93,7 @@ FORMATS = (
     ),
     Format("ibportstate", "fabric", r"(?:CA/RT|CA|Switch|Router) PortInfo:$|Port info: .{1,99}\nLinkState:\.{2}"),
     Format("ibroute", "path", r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch "),
-    Format("ibtracert", "path", r"From (?:ca|switch|router) \{0x[0-9a-f]+\} portnum \d"),
+    Format("ibtracert", "path", r"From (?:(?:ca|switch|router) )?\{0x[0-9a-f]+\}(?: portnum |\[)\d"),
     Format("ibstatus", "status", r"Infiniband device '[^'\n]{1,80}' port \d+ status:|Fatal error: {1,2}No devices"),
     Format("ibv_devinfo", "status", r"hca_id:\s"),
     Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID"),
@@ -90,13 +105,13 @@ FORMATS = (
         rf"(?:Ca|Switch|Rt)\s{{0,9}}:\s{{0,9}}{_GUID} ports \d",
     ),
     Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> "),
-    Format(
-        "job log",
-        JOB_COMMAND,
-        r"[^\n]{0,300}?(?:\bNCCL (?:INFO|WARN|TRACE) |\bUCX  (?:FATAL|ERROR|WARN|DIAG|INFO|DEBUG|TRACE|REQ|DATA|ASYNC"
-        r"|FUNC|POLL) |\bmca: b(?:ase|ml): |\bMPI startup\(\): |\blibfabric:\S{1,80}:|\[Gloo\] Rank |\bMVAPICH2"
-        r"|common_ucx\.c:\d+|Connection summary: \(|A high-performance Open MPI|Open MPI v\d)",
-    ),
+)
+
+#: A line of a job is none that a tool prints: a node may be called "NCCL INFO ".
+_TOOL_LINE = "|".join((*(tool.mark for tool in _TOOLS), r"[\w ]{1,40}:?\.{2}"))
+FORMATS = (
+    *_TOOLS,
+    Format("job log", JOB_COMMAND, rf"(?!{_TOOL_LINE})[^\n]{{0,300}}?(?:{'|'.join(_JOB_MARKS)})"),
 )
 
 #: What may stand before a line's own text: indentation, quotes of a mail.
