@@ -1,0 +1,207 @@
+"""Put sweeps of ibqueryerrors together: each port once, with the zeros that a whole sweep proves. Pure.
+
+The tool prints only error counters over their threshold. That one is not printed means zero if, and only if, the
+sweep was whole, its threshold is zero, it was not suppressed, and the port's query was answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ibkit.model.counters import PortCounters, saturated
+from ibkit.model.ids import Guid
+from ibkit.parsers.base import Problem
+from ibkit.parsers.ibqueryerrors import DATA, CounterRow, QueryFailure, Sweep
+from ibkit.parsers.perfquery import CAST_COUNTERS, DATA_COUNTERS, ERROR_COUNTERS
+
+_DATA_NAMES = frozenset((*DATA_COUNTERS, *CAST_COUNTERS))
+#: The queries that error counters come from; where another one fails, they are still known.
+_ERROR_QUERIES = ("IB_GSI_PORT_COUNTERS", "IB_GSI_PORT_COUNTERS_EXT")
+
+
+class SweepReading(NamedTuple):
+    """A sweep, and what the tool complained of meanwhile. ``lost_nodes``: its discovery did not reach everything."""
+
+    sweep: Sweep
+    failures: tuple[QueryFailure, ...]
+    lost_nodes: bool
+    source: str
+
+
+def ports_of(readings: Sequence[SweepReading]) -> tuple[tuple[PortCounters, ...], tuple[Problem, ...]]:
+    """All ports that have a row, in order of GUID and number, and what could not be put together."""
+    ports = _Ports()
+    for reading in readings:
+        if reading.sweep.form == DATA:
+            ports.add_data(reading)
+    for reading in readings:
+        if reading.sweep.form != DATA:
+            ports.add_errors(reading)
+    return ports.result(), tuple(ports.problems)
+
+
+class _Port:
+    """A port while rows about it are gathered. ``guid`` is the node's, or the port's where no row has the node's."""
+
+    __slots__ = ("counters", "guid", "lid", "line", "name", "number", "port_guid", "source", "wide")
+
+    def __init__(self, row: CounterRow, number: int, source: str) -> None:
+        self.guid = row.node_guid or row.guid
+        self.port_guid: int | None = None
+        self.number = number
+        self.name = row.node_name
+        self.lid = row.link.lid if row.link and row.link.lid else None
+        self.counters: dict[str, int | None] = {}
+        self.wide: set[str] = set()
+        self.line = row.line
+        self.source = source
+
+
+class _Ports:
+    """The ports of all sweeps."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._ports: dict[tuple[int, int], _Port] = {}
+        self._data_sweeps: list[Sweep] = []
+
+    def add_data(self, reading: SweepReading) -> None:
+        """Data counters, whose sweep names every port that answered."""
+        self._data_sweeps.append(reading.sweep)
+        for row, number in _rows(reading):
+            port = self._ports.setdefault((row.guid, number), _Port(row, number, reading.source))
+            port.counters.update(row.counters)
+            if any(name in row.counters for name in CAST_COUNTERS):
+                port.wide |= _DATA_NAMES
+
+    def add_errors(self, reading: SweepReading) -> None:
+        """Error counters of the ports that have any, then the zeros of all the others."""
+        quiet = _quiet_counters(reading.sweep)
+        # With --data, the tool adds the data counters of the ports that it lists, as far as they are above zero.
+        with_data = any(name in _DATA_NAMES for row in reading.sweep.rows for name in row.counters)
+        quiet_if_listed = (*quiet, *DATA_COUNTERS) if with_data else quiet
+        listed = set()
+        strangers = set()
+        index = _Index(self._ports)
+        for row, number in _rows(reading):
+            port = index.find(row, number)
+            if port is None:
+                port = self._ports.setdefault((row.guid, number), _Port(row, number, reading.source))
+                strangers.add(row.node_name)
+            listed.add(id(port))
+            port.port_guid = row.guid
+            for name, value in row.counters.items():
+                if name not in _DATA_NAMES or name not in port.counters:
+                    port.counters[name] = value
+            if row.wide:
+                port.wide |= {name for name in row.counters if name in ERROR_COUNTERS or name == "PortXmitWait"}
+            if row.whole:
+                _fill(port, quiet_if_listed)
+        if self._data_sweeps:
+            self._fill_silent(reading, quiet, listed, strangers)
+
+    def _fill_silent(
+        self, reading: SweepReading, quiet: Sequence[str], listed: set[int], strangers: set[str | None]
+    ) -> None:
+        """The zeros of the ports that the sweep asked and found nothing to print about."""
+        reason = self._doubt(reading)
+        if reason:
+            text = f"error counters that are not printed are unknown, not zero: {reason}"
+            self.problems.append(Problem("unknown-counters", text, None, reading.source))
+            return
+        unanswered = _Unanswered(reading.failures)
+        for port in self._ports.values():
+            if id(port) not in listed and port.name not in strangers and not unanswered.has(port):
+                _fill(port, quiet)
+
+    def _doubt(self, reading: SweepReading) -> str | None:
+        """Why the silence of a port proves nothing; None where it does."""
+        sweep = reading.sweep
+        if not sweep.complete:
+            return "the sweep is not whole"
+        if reading.lost_nodes:
+            return "the sweep did not reach all nodes"
+        checked = sum(data.nodes_checked or 0 for data in self._data_sweeps)
+        if sweep.nodes_checked != checked:
+            return f"this sweep checked {sweep.nodes_checked} nodes, the one of the data counters {checked}"
+        if len(reading.failures) != sweep.query_failures:
+            return f"of {sweep.query_failures} queries without an answer, {len(reading.failures)} say which port"
+        return None
+
+    def result(self) -> tuple[PortCounters, ...]:
+        """The ports in order."""
+        return tuple(
+            PortCounters(
+                Guid(port.guid) if port.guid else None,
+                Guid(port.port_guid) if port.port_guid else None,
+                port.lid,
+                number,
+                port.name,
+                port.counters,
+                saturated(port.counters, frozenset(port.wide)),
+                port.line,
+                port.source,
+            )
+            for (_, number), port in sorted(self._ports.items())
+        )
+
+
+class _Index:
+    """Finds the port of a row of errors. Such a row has the port's GUID, where a row of data has the node's."""
+
+    def __init__(self, ports: dict[tuple[int, int], _Port]) -> None:
+        self._by_guid = dict(ports)
+        self._by_lid = {(port.lid, port.number): port for port in ports.values() if port.lid}
+        names = Counter((port.name, port.number) for port in ports.values())
+        self._by_name = {key: port for port in ports.values() if names[key := (port.name, port.number)] == 1}
+
+    def find(self, row: CounterRow, number: int) -> _Port | None:
+        """By LID, else by GUID; else by a name that only one node has, if the GUIDs are of one device, too."""
+        if row.link and row.link.lid:
+            port = self._by_lid.get((row.link.lid, number))
+        else:
+            port = self._by_guid.get((row.guid, number)) or self._by_name.get((row.node_name, number))
+            if port and port.guid >> 8 != row.guid >> 8:
+                return None
+        return port if port and port.name == row.node_name else None
+
+
+class _Unanswered:
+    """The ports whose error counters were asked for and not answered."""
+
+    def __init__(self, failures: Sequence[QueryFailure]) -> None:
+        failures = [failure for failure in failures if failure.query in _ERROR_QUERIES]
+        self._ports = {(failure.lid, failure.port) for failure in failures}
+        # A query of all ports of a node names one LID of them; a node is told by its name then.
+        self._names = {failure.node_name for failure in failures if failure.port is None}
+        self._all_names = {failure.node_name for failure in failures}
+
+    def has(self, port: _Port) -> bool:
+        """Whether it may be one of them: for a port without a LID, all ports of nodes with that name."""
+        if port.lid is None:
+            return port.name in self._all_names
+        return (port.lid, port.number) in self._ports or port.name in self._names
+
+
+def _rows(reading: SweepReading) -> Iterator[tuple[CounterRow, int]]:
+    """The rows of ports; sums are none."""
+    for row in reading.sweep.rows:
+        if row.port is not None:
+            yield row, row.port
+
+
+def _quiet_counters(sweep: Sweep) -> list[str]:
+    """The counters that a port in this sweep has at zero where they are not printed.
+
+    PortXmitWait is none of them: the tool is silent, too, where the hardware does not count it.
+    """
+    if sweep.thresholds is None or sweep.suppressed is None:
+        return []
+    return [name for name in ERROR_COUNTERS if name not in sweep.thresholds and name not in sweep.suppressed]
+
+
+def _fill(port: _Port, names: Sequence[str]) -> None:
+    for name in names:
+        port.counters.setdefault(name, 0)
