@@ -1,0 +1,267 @@
+"""The application: holds the snapshot, starts the collectors, switches between the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from ibkit.display import clean
+from ibkit.sources.site import Site
+from ibkit.tui import themes
+from ibkit.tui.collecting import Collecting
+from ibkit.tui.exporting import write_csv
+from ibkit.tui.help import HelpScreen
+from ibkit.tui.pages import PAGES, DoctorPage, HostPage, NodePage, Page
+from ibkit.tui.palette import NodeCommands
+from ibkit.tui.screen import PageScreen
+from ibkit.tui.snapshot import Part, Reading, Snapshot, Task, tasks_of
+from ibkit.tui.view.banner import Clock, banner
+from ibkit.tui.view.lines import Line
+from ibkit.tui.view.notices import Target
+from ibkit.tui.view.table import Table
+
+#: How often the age in the banner and the refreshes are looked after (seconds).
+HEARTBEAT_SECONDS = 1.0
+#: A part is not asked again before this many times the time that it took: a sweep of a large fabric is load.
+REST_FACTOR = 10
+PAGE_KEYS = "the pages of the second line"
+
+
+def _first_screen(page: type[Page]) -> PageScreen:
+    return PageScreen(page())
+
+
+class IbkitApp(App[None]):
+    """The screen an admin keeps open."""
+
+    CSS = themes.STYLE
+    TITLE = "ibkit"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = App.COMMANDS | {NodeCommands}
+    MODES: ClassVar[dict[str, Any]] = {page.name: partial(_first_screen, page) for page in PAGES}
+    DEFAULT_MODE = PAGES[0].name
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "help", key_display="?", id="app.help", tooltip="all keys of this screen"),
+        Binding("q", "quit", "quit", id="app.quit", tooltip="leave"),
+        Binding("ctrl+c", "quit", show=False, priority=True, id="app.interrupt", tooltip="leave, whatever is going on"),
+        Binding("colon,ctrl+p", "command_palette", show=False, id="app.palette", tooltip="find a node, or do anything"),
+        *(
+            Binding(str(digit), f"page({page.name!r})", show=False, id=f"app.{page.name}", tooltip=PAGE_KEYS)
+            for digit, page in enumerate(PAGES, 1)
+        ),
+        Binding("r", "refresh_now", "refresh", id="app.refresh", tooltip="read everything anew"),
+        Binding("p", "pause", show=False, id="app.pause", tooltip="freeze what is shown, or go on"),
+        Binding("plus", "interval(0.5)", show=False, id="app.faster", tooltip="refresh twice as often"),
+        Binding("minus", "interval(2)", show=False, id="app.slower", tooltip="refresh half as often"),
+        Binding("t", "theme", show=False, id="app.theme", tooltip="other colours"),
+    ]
+
+    class Delivered(Message):
+        """A collector has answered."""
+
+        def __init__(self, part: Part, reading: Reading[Any]) -> None:
+            super().__init__()
+            self.part = part
+            self.reading = reading
+
+    def __init__(
+        self,
+        site: Site,
+        collecting: Collecting | None = None,
+        *,
+        page: str = DEFAULT_MODE,
+        interval_seconds: float = 30.0,
+        theme: str = "dark",
+        tasks: Sequence[Task] | None = None,
+    ) -> None:
+        super().__init__()
+        self.site = site
+        self.collecting = collecting or Collecting()
+        self.tasks = list(tasks_of(site) if tasks is None else tasks)
+        self.snapshot = Snapshot(site.origin, {task.part: Reading() for task in self.tasks})
+        self.interval_seconds = interval_seconds if site.origin.kind == "live" else 0.0
+        self.is_paused = False
+        #: What ended the application, where it was not the user.
+        self.crash: Exception | None = None
+        self._first_page = page
+        self._held: dict[Part, Reading[Any]] = {}
+        self._asked: dict[Part, float] = {}
+        # Nothing here is better for moving, and over a slow link it is worse.
+        self.animation_level = "none"
+        for each in themes.THEMES:
+            self.register_theme(each)
+        self.theme = f"ibkit-{'mono' if self.no_color else theme}"
+
+    # -- life
+
+    async def on_mount(self) -> None:
+        """Start the collectors; the first frame does not wait for them."""
+        if not self.is_headless:
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, None, 128 + number)
+        self._collect(self.tasks)
+        self.set_interval(HEARTBEAT_SECONDS, self._heartbeat)
+        if self._first_page != self.current_mode:
+            await self.switch_mode(self._first_page)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Keep the error for ibkit.tui.start, where textual would print a traceback with all local variables."""
+        if self.crash is None:
+            self.crash = error
+        self._return_code = 1
+        if self._exception is None:  # what a test's pilot raises
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
+    def _collect(self, tasks: Iterable[Task]) -> None:
+        chosen = list(tasks)
+        self._asked.update({task.part: time.monotonic() for task in chosen})
+        self.collecting.start(chosen, self._deliver)
+
+    def _deliver(self, part: Part, reading: Reading[Any]) -> None:
+        """Called in a collector's thread."""
+        with contextlib.suppress(RuntimeError):  # the event loop has ended
+            self.post_message(self.Delivered(part, reading))
+
+    def on_ibkit_app_delivered(self, message: Delivered) -> None:
+        """Show what came in, or hold it while the display is frozen."""
+        if self.is_paused:
+            self._held[message.part] = message.reading
+        else:
+            self._take({message.part: message.reading})
+
+    def _take(self, readings: dict[Part, Reading[Any]]) -> None:
+        for part, reading in readings.items():
+            self.snapshot = self.snapshot.with_reading(part, reading)
+        for mode in list(self._screen_stacks):
+            for screen in self.get_screen_stack(mode):
+                if isinstance(screen, PageScreen) and screen.is_mounted:
+                    screen.snapshot_changed()
+
+    def _heartbeat(self) -> None:
+        now = time.monotonic()
+        if self.interval_seconds and not self.is_paused:
+            self._collect(task for task in self.tasks if self._is_due(task.part, now))
+        if isinstance(self.screen, PageScreen):
+            self.screen.refresh_banner()
+
+    def _is_due(self, part: Part, now: float) -> bool:
+        taken = self.snapshot.readings[part].taken
+        if taken is None or part in self.collecting.running():
+            return False
+        return now - taken >= max(self.interval_seconds, REST_FACTOR * (taken - self._asked.get(part, taken)))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What has no meaning for a replay is not offered there."""
+        return self.site.origin.kind == "live" or action not in ("refresh_now", "pause", "interval")
+
+    def banner(self) -> Line:
+        """Live or replay, and how old."""
+        taken = [reading.taken for reading in self.snapshot.readings.values() if reading.taken is not None]
+        age = time.monotonic() - min(taken) if taken else None
+        running = [text for text in self.collecting.running().values() if text]
+        return banner(self.site.origin, Clock(age, self.interval_seconds, self.is_paused, tuple(running)))
+
+    # -- pages
+
+    async def action_page(self, name: str) -> None:
+        """Show a page; its digit again goes back to its beginning."""
+        if name == self.current_mode:
+            while len(self.screen_stack) > 1:
+                await self.pop_screen()
+        else:
+            await self.switch_mode(name)
+
+    def push(self, page: Page, above: tuple[str, ...]) -> None:
+        """Open a page on top of this one."""
+        self.push_screen(PageScreen(page, above))
+
+    async def go_to(self, target: Target) -> None:
+        """Go where a notice leads."""
+        if target.screen == DoctorPage.name:
+            await self.go_to(Target(HostPage.name))
+            self.push(DoctorPage(), (HostPage.title,))
+            return
+        await self.action_page(target.screen)
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+        screen = self.screen
+        if not isinstance(screen, PageScreen):
+            return
+        if target.node is not None:
+            self.push(NodePage(target.node, target.port), (screen.page.title,))
+        elif target.faults_only and not screen.table.faults_only:
+            screen.table.action_faults()
+
+    def action_help(self) -> None:
+        """All keys of this screen."""
+        self.push_screen(HelpScreen(self.screen))
+
+    # -- time
+
+    def action_refresh_now(self) -> None:
+        """Read everything anew."""
+        self._collect(self.tasks)
+
+    def action_pause(self) -> None:
+        """Freeze what is shown, or show what came in the meantime."""
+        self.is_paused = not self.is_paused
+        if not self.is_paused:
+            held, self._held = self._held, {}
+            self._take(held)
+        self._heartbeat()
+
+    def action_interval(self, factor: float) -> None:
+        """Refresh more often or less."""
+        if self.interval_seconds:
+            self.interval_seconds = min(3600.0, max(5.0, self.interval_seconds * factor))
+            self._heartbeat()
+
+    # -- the rest
+
+    def action_theme(self) -> None:
+        """The next theme."""
+        names = [theme.name for theme in themes.THEMES]
+        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+        self.tell(f"colours: {self.theme.removeprefix('ibkit-')}")
+
+    def export(self, name: str, table: Table, shown: Sequence[int]) -> None:
+        """Write rows of a table to a file in the current folder."""
+        try:
+            path = write_csv(name, table, shown)
+        except OSError as error:
+            self.tell(f"not written: {error.strerror} ({error.filename})")
+        else:
+            self.tell(f"{len(shown)} rows written to {path}")
+
+    def tell(self, text: str) -> None:
+        """A short message. It may hold text from outside, so it is no markup."""
+        self.notify(clean(text), markup=False, timeout=4)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers."""
+        for digit, page in enumerate(PAGES, 1):
+            yield SystemCommand(f"Go to {page.title}", f"key {digit}", partial(self.run_action, f"page({page.name!r})"))
+        if isinstance(screen, PageScreen):
+            yield SystemCommand("Export the rows shown", "key e: a CSV file", screen.action_export)
+            yield SystemCommand("Faults only", "key f: hide what is well", screen.table.action_faults)
+            yield SystemCommand("All columns", "key w: or those that fit", screen.table.action_wide)
+        if self.site.origin.kind == "live":
+            yield SystemCommand("Refresh", "key r: read everything anew", self.action_refresh_now)
+            yield SystemCommand("Pause", "key p: freeze what is shown", self.action_pause)
+        for theme in themes.NAMES:
+            choose = partial(setattr, self, "theme", f"ibkit-{theme}")
+            yield SystemCommand(f"Colours: {theme}", "key t: the next", choose)
+        yield SystemCommand("Keys", "key ?: all keys of this screen", self.action_help)
+        yield SystemCommand("Quit", "key q", self.action_quit)

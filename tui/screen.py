@@ -1,0 +1,248 @@
+"""The screen of a page: banner, tabs, title, lines, table, detail, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Input
+
+from ibkit.tui.pages import PAGES, DoctorPage, HostPage, Page
+from ibkit.tui.view.lines import Line, line, span
+from ibkit.tui.view.title import Shown, title
+from ibkit.tui.widgets.bars import ActionBar, Bar
+from ibkit.tui.widgets.lines import LinePane
+from ibkit.tui.widgets.table import LineTable
+
+if TYPE_CHECKING:
+    from ibkit.tui.app import IbkitApp
+
+#: An 80x24 terminal with a status line of tmux and one of the shell's still fits (columns, lines).
+LEAST_WIDTH, LEAST_HEIGHT = 80, 22
+#: The keys of the last line, in their order.
+KEYS = ("table.open", "page.filter", "table.faults", "table.sort", "page.doctor", "app.refresh", "app.help", "app.quit")
+
+
+class PageScreen(Screen[None]):
+    """Draws one page, again whenever the snapshot changes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter", key_display="/", id="page.filter",
+                tooltip="show rows that hold these words; !word hides them"),
+        Binding("escape", "back", show=False, id="page.back", tooltip="clear the filter, else one page back"),
+        Binding("d", "doctor", "doctor", id="page.doctor",
+                tooltip="what ibkit can see on the host, and what mends the rest"),
+        Binding("e", "export", show=False, id="page.export", tooltip="write the rows that are shown to a CSV file"),
+        Binding("y", "copy", show=False, id="page.copy", tooltip="copy the row to the clipboard"),
+    ]  # fmt: skip
+    app: IbkitApp
+
+    def __init__(self, page: Page, above: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.page = page
+        #: The titles of the pages that led here.
+        self.above = above
+        self._is_stale = True
+        self._wanted_key: Hashable = None
+
+    # -- layout
+
+    def compose(self) -> ComposeResult:
+        """The parts, all made at once; a page shows those that it needs."""
+        yield Bar(id="banner")
+        yield ActionBar(id="tabs")
+        with Horizontal(id="title-row"):
+            yield Bar(id="title")
+            yield Bar(id="filter-caption")
+            yield Input(id="filter", compact=True, placeholder="words, !word hides; enter keeps, esc clears")
+        yield LinePane(id="head")
+        yield LineTable(id="table")
+        yield LinePane(id="detail")
+        yield ActionBar(id="keys")
+        yield Bar(id="too-small")
+
+    def on_mount(self) -> None:
+        """Draw what is there, which on the first frame is nothing but the frame."""
+        self.query_one("#filter-caption", Bar).show(line(span(" filter ", "key")))
+        self.set_class(self.page.detail_rows < 0, "-with-detail")
+        detail = self.query_one("#detail", LinePane)
+        detail.display = self.page.detail_rows != 0
+        if self.page.detail_rows > 0:
+            detail.styles.height = self.page.detail_rows + 1
+        self.refresh_page()
+        if self.page.cursor is not None:
+            self.table.go_to(self.page.cursor)
+        self.table.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Below the least size one line says so; nothing is drawn into a ruin."""
+        size = event.size
+        is_small = size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT
+        text = f"ibkit needs {LEAST_WIDTH}x{LEAST_HEIGHT}; this terminal is {size.width}x{size.height}"
+        self.query_one("#too-small", Bar).show(line(text))
+        self.set_class(is_small, "-too-small")
+        if self.page.fits_size and self.is_current:
+            self.refresh_page()
+
+    def on_descendant_focus(self) -> None:
+        """Other keys work in another part of the screen."""
+        self.query_one("#keys", ActionBar).show(self._keys())
+
+    def on_screen_resume(self) -> None:
+        """Catch up with what came while another screen was in front."""
+        if self._is_stale:
+            self.refresh_page()
+        self.refresh_bars()
+
+    @property
+    def table(self) -> LineTable:
+        """The page's table."""
+        return self.query_one("#table", LineTable)
+
+    def snapshot_changed(self) -> None:
+        """A reading came in: draw it now, or when this screen comes to the front."""
+        if self.is_current:
+            self.refresh_page()
+        else:
+            self._is_stale = True
+
+    def refresh_page(self) -> None:
+        """Draw the page anew."""
+        content = self.page.content(self.app.snapshot, self.app.size.width, self.app.size.height)
+        self._is_stale = False
+        self.query_one("#head", LinePane).show(content.head)
+        self.table.show(content.table, content.empty)
+        self.set_class(content.table is None and bool(content.head), "-without-table")
+        self._refresh_row()
+        self.refresh_bars()
+
+    def refresh_bars(self) -> None:
+        """Draw the banner, the tabs and the keys anew."""
+        self.refresh_banner()
+        self.query_one("#tabs", ActionBar).show(self._tabs())
+        self.query_one("#keys", ActionBar).show(self._keys())
+
+    def refresh_banner(self) -> None:
+        """Draw the banner anew: time goes on."""
+        self.query_one("#banner", Bar).show(self.app.banner())
+
+    def _tabs(self) -> list[tuple[Line, str]]:
+        items = []
+        for digit, page in enumerate(PAGES, 1):
+            is_current = page.name == self.app.current_mode
+            word = span(f" {digit} {page.title} ", "tab-current" if is_current else "tab")
+            items.append((line(word), f"app.page({page.name!r})"))
+        return items
+
+    def _keys(self) -> list[tuple[Line, str]]:
+        if self.has_class("-filtering"):
+            return [
+                (_key("enter", "keep the filter"), "screen.press('enter')"),
+                (_key("esc", "clear it"), "screen.back"),
+            ]
+        items = []
+        shown = [active for active in self.active_bindings.values() if active.binding.show and active.enabled]
+        shown.sort(key=lambda active: KEYS.index(active.binding.id) if active.binding.id in KEYS else len(KEYS))
+        for active in shown:
+            binding = active.binding
+            what = _key(self.app.get_key_display(binding), binding.description)
+            items.append((what, f"screen.press({binding.key!r})"))
+        return items
+
+    # -- the table's events
+
+    @on(LineTable.Changed)
+    def _refresh_row(self) -> None:
+        """Another row, other rows: the title counts them, the detail tells of the one."""
+        table = self.table
+        shown = Shown(
+            table.table, len(table.shown), table.filter_text, table.faults_only, table.order, table.hidden_columns
+        )
+        self.query_one("#title", Bar).show(title([*self.above, self.page.title], shown))
+        if self.page.detail_rows:
+            detail = self.query_one("#detail", LinePane)
+            detail.show(self.page.detail(self.app.snapshot, table.key))
+
+    @on(LineTable.Opened)
+    async def _open(self, event: LineTable.Opened) -> None:
+        where = self.page.open(self.app.snapshot, event.key)
+        if isinstance(where, Page):
+            self.app.push(where, (*self.above, self.page.title))
+        elif where is not None:
+            await self.app.go_to(where)
+
+    # -- the filter
+
+    def action_filter(self) -> None:
+        """Type a filter; the rows follow each key."""
+        if self.table.table is None:
+            return
+        self.add_class("-filtering")
+        self.query_one("#filter", Input).focus()
+
+    def key_down(self) -> None:
+        """From the filter into the rows."""
+        if self.has_class("-filtering"):
+            self._leave_filter()
+
+    @on(Input.Changed, "#filter")
+    def _filter_typed(self, event: Input.Changed) -> None:
+        self.table.set_filter(event.value)
+
+    @on(Input.Submitted, "#filter")
+    def _filter_done(self) -> None:
+        self._leave_filter()
+
+    def _leave_filter(self) -> None:
+        self.remove_class("-filtering")
+        self.table.focus()
+
+    def action_back(self) -> None:
+        """Clear the filter, else go one page back."""
+        if self.has_class("-filtering") or self.table.filter_text:
+            self.query_one("#filter", Input).value = ""
+            self.table.set_filter("")
+            self._leave_filter()
+        elif self.above:
+            self.app.pop_screen()
+
+    # -- taking things along
+
+    def action_export(self) -> None:
+        """Write the rows that are shown, in their order, to a file."""
+        table = self.table
+        if table.table is None:
+            self.app.tell("there is no table here to export")
+            return
+        self.app.export(self.page.name, table.table, table.shown)
+
+    def action_copy(self) -> None:
+        """Copy the row that the cursor is on."""
+        table = self.table
+        if table.table is None or table.row is None:
+            self.app.tell("there is no row here to copy")
+            return
+        text = "  ".join(text for text in table.table.texts(table.row) if text)
+        self.app.copy_to_clipboard(text)
+        self.app.tell(f"copied: {text}")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The doctor is at the host."""
+        return action != "doctor" or isinstance(self.page, HostPage)
+
+    def action_doctor(self) -> None:
+        """What the doctor says."""
+        self.app.push(DoctorPage(), (*self.above, self.page.title))
+
+    def action_press(self, key: str) -> None:
+        """A click on a key's name is the key."""
+        self.app.simulate_key(key)
+
+
+def _key(name: str, what: str) -> Line:
+    return line(span(f" {name}", "key"), span(f" {what} "))

@@ -1,0 +1,179 @@
+"""All that is known of a site at one moment, and the tasks that find it out.
+
+A snapshot begins empty and fills up reading by reading, in whatever order the collectors answer: the screens draw
+what is there, say what is still being read, and show a collector that failed as a failure in its place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from ibkit.model.checks import HostChecks
+from ibkit.model.host import HostHcas
+from ibkit.model.mpi import JobVerdict
+from ibkit.model.subnet_manager import SubnetManagers
+from ibkit.parsers.base import Problem
+from ibkit.sources.base import Source
+from ibkit.sources.site import Origin, Site
+from ibkit.tui.view.subnet import SubnetView
+
+T = TypeVar("T")
+
+
+class Part(NamedTuple):
+    """What a reading is about: one of the kinds below, and the host where each host has its own."""
+
+    kind: str
+    host: str = ""
+
+    @property
+    def title(self) -> str:
+        """The part in a person's words."""
+        return f"{self.kind} {self.host}".rstrip()
+
+
+HOST, DOCTOR = "host", "doctor"
+FABRIC, MANAGERS, JOB = Part("fabric"), Part("subnet managers"), Part("job")
+
+
+class Reading(NamedTuple, Generic[T]):
+    """What one collector said; before it did, ``value`` and ``failure`` are both None.
+
+    ``failure`` is the sentence of a collector that broke off, ``taken`` the monotonic clock at its answer (seconds).
+    """
+
+    value: T | None = None
+    failure: str | None = None
+    taken: float | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the collector has not answered yet."""
+        return self.value is None and self.failure is None
+
+
+class Task(NamedTuple):
+    """One collector's work, and the part that it is about."""
+
+    part: Part
+    collect: Callable[[], Any]
+
+    def read(self) -> Reading[Any]:
+        """Do it. What goes wrong becomes the reading's failure: a broken collector costs its own part only."""
+        try:
+            return Reading(self.collect(), taken=time.monotonic())
+        except Exception as error:
+            # A defect of ours, or a file that went away: either is shown in its place.
+            return Reading(failure=f"{type(error).__name__}: {error}", taken=time.monotonic())
+
+
+class Snapshot(NamedTuple):
+    """The readings of a site at one moment."""
+
+    origin: Origin
+    readings: dict[Part, Reading[Any]]
+
+    @classmethod
+    def of(cls, site: Site) -> Snapshot:
+        """The snapshot before any collector has answered."""
+        return cls(site.origin, {task.part: Reading() for task in tasks_of(site)})
+
+    def with_reading(self, part: Part, reading: Reading[Any]) -> Snapshot:
+        """The snapshot with one part replaced."""
+        return self._replace(readings={**self.readings, part: reading})
+
+    @property
+    def waiting(self) -> list[Part]:
+        """The parts that are still being read."""
+        return [part for part, reading in self.readings.items() if reading.is_waiting]
+
+    @property
+    def hosts(self) -> dict[str, Reading[HostHcas]]:
+        """The hosts' HCAs by the host's name."""
+        return {part.host: reading for part, reading in self.readings.items() if part.kind == HOST}
+
+    @property
+    def doctors(self) -> dict[str, Reading[HostChecks]]:
+        """What the doctor says, by the host's name."""
+        return {part.host: reading for part, reading in self.readings.items() if part.kind == DOCTOR}
+
+    @property
+    def fabric(self) -> Reading[SubnetView]:
+        """The fabric."""
+        return self.readings[FABRIC]
+
+    @property
+    def managers(self) -> Reading[SubnetManagers]:
+        """The subnet managers."""
+        return self.readings[MANAGERS]
+
+    @property
+    def job(self) -> Reading[JobVerdict] | None:
+        """The job's verdict; None where the site holds no job."""
+        return self.readings.get(JOB)
+
+    def problems(self) -> list[tuple[str, Problem]]:
+        """All problems with the part that they belong to; a collector that broke off is one, too."""
+        found = []
+        for part, reading in self.readings.items():
+            if reading.failure is not None:
+                found.append((part.title, Problem("collector-failed", reading.failure)))
+            if part.kind != DOCTOR:  # it looks at the same devices as the host's own part
+                found += [(part.title, problem) for problem in problems_of(reading.value)]
+        return found
+
+
+def problems_of(value: Any) -> Sequence[Problem]:
+    """The problems that a collector's answer holds."""
+    held = value.fabric if isinstance(value, SubnetView) else value
+    return getattr(held, "problems", ())
+
+
+def tasks_of(site: Site) -> list[Task]:
+    """What there is to find out. The collectors are imported when they run: the first frame does not wait for them."""
+    tasks = [Task(Part(HOST, host.name), partial(_hcas, host.source, host.name)) for host in site.hosts]
+    if site.origin.kind != "raw":  # one tool's output says nothing about its host
+        tasks += [Task(Part(DOCTOR, host.name), partial(_checks, host.source, host.name)) for host in site.hosts]
+    tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
+    if site.job:
+        tasks.append(Task(JOB, partial(_job, site)))
+    return tasks
+
+
+def read_all(site: Site) -> Snapshot:
+    """The whole snapshot, one task after the other."""
+    return Snapshot(site.origin, {task.part: task.read() for task in tasks_of(site)})
+
+
+def _hcas(source: Source, name: str) -> HostHcas:
+    from ibkit.collectors.hca import collect_hcas
+
+    return collect_hcas(source, name)
+
+
+def _checks(source: Source, name: str) -> HostChecks:
+    from ibkit.collectors.doctor import collect_checks
+
+    return collect_checks(source, name)
+
+
+def _fabric(subnet: Source) -> SubnetView:
+    from ibkit.collectors.fabric import collect_fabric
+
+    return SubnetView(collect_fabric(subnet))
+
+
+def _job(site: Site) -> JobVerdict:
+    from ibkit.transport import judge_site  # type: ignore[attr-defined]
+
+    verdict: JobVerdict = judge_site(site)
+    return verdict
+
+
+def _managers(subnet: Source) -> SubnetManagers:
+    from ibkit.collectors.subnet_manager import collect_subnet_managers
+
+    return collect_subnet_managers(subnet)

@@ -1,0 +1,178 @@
+"""The verdict of a job: what moved its data, why it was not InfiniBand, what to change, and on what that stands."""
+
+from __future__ import annotations
+
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
+from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING, word
+from ibkit.tui.view.lines import BLANK, Line, facts, line, marked, span
+from ibkit.tui.view.notices import Notice, Target
+from ibkit.tui.view.problems import told
+from ibkit.tui.view.table import Column, Row, Table
+
+#: Status words of ibkit.model.mpi as levels. A job that fell back works, badly: no less than a critical finding.
+STATUS_LEVELS = {
+    "as-expected": OK,
+    "by-configuration": INFO,
+    "undecided": UNKNOWN,
+    "mixed": WARNING,
+    "fallback": CRITICAL,
+    "aborted": CRITICAL,
+}
+#: Verdict words as people say them.
+VERDICT_WORDS = {
+    "ib": "InfiniBand",
+    "roce": "RoCE",
+    "iwarp": "iWARP",
+    "rdma": "RDMA (link layer not visible)",
+    "opa": "Omni-Path",
+    "efa": "EFA",
+    "slingshot": "Slingshot",
+    "ipoib": "TCP over InfiniBand (IPoIB)",
+    "tcp": "TCP",
+    "shm": "shared memory",
+    "mixed": "several transports",
+    "none": "nothing: no data path was set up",
+    "unknown": "unknown",
+}
+STATUS_WORDS = {
+    "as-expected": "as expected",
+    "by-configuration": "as configured",
+    "undecided": "cannot be decided",
+    "mixed": "mixed",
+    "fallback": "a fall-back",
+    "aborted": "the job aborted",
+}
+EVIDENCE_COLUMNS = (
+    Column("#", right=True),
+    Column("Class", drop=1),
+    Column("Where", flexible=True, least=14),
+    Column("Host", drop=3, unknown=""),
+    Column("Rank", right=True, drop=4, unknown=""),
+    Column("Transport", drop=2, unknown=""),
+    Column("Line", flexible=True, least=30),
+)
+
+
+def status_level(status: str) -> int:
+    """How bad a status is."""
+    return STATUS_LEVELS.get(status, UNKNOWN)
+
+
+def sentence(verdict: JobVerdict) -> str:
+    """The answer in one sentence."""
+    return _answer(verdict.verdict, verdict.status)
+
+
+def _answer(verdict: str, status: str) -> str:
+    return f"{VERDICT_WORDS.get(verdict, verdict)}, {STATUS_WORDS.get(status, status)}"
+
+
+def page(verdict: JobVerdict) -> list[Line]:
+    """The verdict, layer by layer: pairs, reasons, fixes, the next step."""
+    level = status_level(verdict.status)
+    lines = [
+        marked(level, span(sentence(verdict), word(level))),
+        line(span(f"   {verdict.target}", "dim")),
+    ]
+    if verdict.next_step:
+        lines += [line(span("   next step  ", "caption"), span(verdict.next_step))]
+    for layer in verdict.layers:
+        lines += [BLANK, *_layer(layer, several_jobs=any(other.job != layer.job for other in verdict.layers))]
+    return lines
+
+
+def _layer(layer: Layer, several_jobs: bool) -> list[Line]:
+    level = status_level(layer.status)
+    runtime = " ".join(part for part in (layer.runtime, layer.version) if part) or "runtime not known"
+    job = f"job {layer.job}, " if several_jobs else ""
+    verdict = _answer(layer.verdict, layer.status)
+    lines = [marked(level, span(f"{job}{layer.layer}  ", "heading"), span(verdict, word(level)))]
+    hosts = ", ".join(layer.hosts[:8]) + (f" and {len(layer.hosts) - 8} more" if len(layer.hosts) > 8 else "")
+    about: list[tuple[str, object]] = [("runtime", runtime)]
+    if layer.hosts:
+        about.append(("hosts", f"{len(layer.hosts)}: {hosts}"))
+    if layer.ranks is not None:
+        about.append(("ranks", layer.ranks))
+    about += _pairs(layer)
+    for reason in layer.reasons:
+        about += _reason(reason)
+    if layer.next_step:
+        about.append(("next step", layer.next_step))
+    return [*lines, *facts(about, indent="   ")]
+
+
+def _pairs(layer: Layer, limit: int = 12) -> list[tuple[str, object]]:
+    """The pairs by transport, the rare transports first: what differs is what matters."""
+    by_transport: dict[str, list[str]] = {}
+    for pair in layer.pairs:
+        name = pair.a if pair.a == pair.b else f"{pair.a} - {pair.b}"
+        by_transport.setdefault(pair.transport, []).append(name)
+    told: list[tuple[str, object]] = []
+    for transport, names in sorted(by_transport.items(), key=lambda item: len(item[1])):
+        more = f" and {len(names) - limit} more" if len(names) > limit else ""
+        told.append(("pairs", f"{transport}: {', '.join(names[:limit])}{more}"))
+    return told
+
+
+def _reason(reason: Reason) -> list[tuple[str, object]]:
+    stands_on = "".join(f" #{number}" for number in reason.evidence)
+    return [
+        ("reason", f"{reason.text} ({reason.id}){stands_on and '  evidence' + stands_on}"),
+        ("fix", (span(reason.fix, "fix"),)),
+    ]
+
+
+def evidence_table(verdict: JobVerdict) -> Table:
+    """What the verdict stands on, in the order of its numbers."""
+    rows = [
+        Row(
+            item,
+            OK,
+            (
+                item.id,
+                item.evidence_class,
+                f"{item.file}:{item.line}",
+                item.host,
+                item.rank,
+                item.transport,
+                item.text.strip(),
+            ),
+        )
+        for item in verdict.evidence
+    ]
+    return Table("piece of evidence", EVIDENCE_COLUMNS, rows, plural="pieces of evidence")
+
+
+def evidence_page(item: Evidence) -> list[Line]:
+    """One piece of evidence in full."""
+    return facts(
+        [
+            ("evidence", f"#{item.id}, class {item.evidence_class}"),
+            ("where", f"{item.file}:{item.line}"),
+            ("host", item.host or "-"),
+            ("rank", "-" if item.rank is None else item.rank),
+            ("transport", item.transport or "-"),
+            ("line", (span(item.text.strip(), "heading"),)),
+        ]
+    )
+
+
+def evidence_lines(item: Evidence) -> list[Line]:
+    """A piece of evidence in short: where it is, and its line."""
+    return [line(span(f" {item.file}:{item.line}  ", "caption"), span(item.text.strip()))]
+
+
+def notices(verdict: JobVerdict) -> list[Notice]:
+    """The job, where it is not as expected."""
+    level = status_level(verdict.status)
+    found = told("job", verdict.problems)
+    if level >= UNKNOWN:
+        reasons = [reason.text for layer in verdict.layers for reason in layer.reasons]
+        why = f": {reasons[0]}" if reasons else ""
+        found.append(Notice(level, f"job: {sentence(verdict)}{why}", verdict.target, Target("job")))
+    return found
+
+
+def summary(verdict: JobVerdict) -> str:
+    """The job in one line."""
+    return f"{sentence(verdict)} ({verdict.target})"

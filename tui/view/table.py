@@ -1,0 +1,199 @@
+"""Tables: columns, rows, what filter and sort leave of them, and how wide each column becomes.
+
+Made for 45,000 rows: the text of the cells is put together once (:meth:`Table.prepare`, off the event loop), an
+order is sorted once, and a filter is a search in ready text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+from ibkit.display import clean
+from ibkit.tui.view.filters import EVERYTHING, Filter
+from ibkit.tui.view.level import UNKNOWN
+
+#: Blanks between two columns.
+GAP = 2
+#: No column asks for more, whatever a fabric says its nodes are called (cells).
+WIDEST = 100
+#: How much of a value is kept as a cell's text (characters).
+CELL_CHARS = 200
+
+_DIGITS = re.compile(r"(\d{1,18})")
+
+
+class Column(NamedTuple):
+    """A column. ``drop`` says when it gives way to a narrow terminal: the highest first, 0 never. A ``flexible`` one
+    may be as narrow as ``least`` cells. ``unknown`` is what an absent value looks like; ``tinted`` cells are painted
+    in the row's level.
+    """
+
+    title: str
+    drop: int = 0
+    flexible: bool = False
+    least: int = 8
+    right: bool = False
+    unknown: str = "?"
+    tinted: bool = False
+
+    def text(self, value: Any) -> str:
+        """The cell's text, safe to show."""
+        return self.unknown if value is None else clean(str(value), CELL_CHARS)
+
+
+class Row(NamedTuple):
+    """A row: ``key`` is what it stands for, ``level`` how bad it is, ``values`` one per column, None for unknown."""
+
+    key: Hashable
+    level: int
+    values: tuple[Any, ...]
+
+
+class Order(NamedTuple):
+    """Which column sorts; None keeps the rows as they came."""
+
+    column: int | None = None
+    descending: bool = False
+
+
+AS_THEY_CAME = Order()
+
+
+class Slot(NamedTuple):
+    """A column's place on the screen, in cells."""
+
+    column: int
+    width: int
+
+
+class Table:
+    """Columns and rows. ``noun`` is what one row is, ``plural`` what several are."""
+
+    def __init__(self, noun: str, columns: Sequence[Column], rows: Sequence[Row], plural: str | None = None) -> None:
+        self.noun = noun
+        self.plural = plural or f"{noun}s"
+        self.columns = tuple(columns)
+        self.rows = tuple(rows)
+        self._cells: list[tuple[str, ...]] | None = None
+        self._haystack: list[str] | None = None
+        self._widths: tuple[int, ...] | None = None
+        self._orders: dict[Order, list[int]] = {}
+
+    def prepare(self) -> Table:
+        """Do now what the first frame, the first filter and the first sort would wait for."""
+        self.widths()
+        self.haystack()
+        return self
+
+    def texts(self, row: Row) -> list[str]:
+        """A row's cells as text."""
+        return [column.text(value) for column, value in zip(self.columns, row.values, strict=True)]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The text of all rows, column by column."""
+        if self._cells is None:
+            by_column = []
+            for i, column in enumerate(self.columns):
+                known: dict[Any, str] = {}
+                texts = []
+                for row in self.rows:
+                    value = row.values[i]
+                    text = known.get(value)
+                    if text is None:
+                        text = known[value] = column.text(value)
+                    texts.append(text)
+                by_column.append(texts)
+            self._cells = list(zip(*by_column, strict=True)) if self.rows else []
+        return self._cells
+
+    def haystack(self) -> list[str]:
+        """What a filter searches: each row's text in lower case."""
+        if self._haystack is None:
+            self._haystack = ["\n".join(cells).lower() for cells in self.cells()]
+        return self._haystack
+
+    def widths(self) -> tuple[int, ...]:
+        """Each column's natural width; a header needs room for the sort arrow."""
+        if self._widths is None:
+            longest = [max(map(len, texts)) for texts in zip(*self.cells(), strict=True)] or [0] * len(self.columns)
+            self._widths = tuple(
+                min(WIDEST, max(len(column.title) + 1, width))
+                for column, width in zip(self.columns, longest, strict=True)
+            )
+        return self._widths
+
+    def select(self, wanted: Filter = EVERYTHING, faults_only: bool = False, order: Order = AS_THEY_CAME) -> list[int]:
+        """The indices of the rows to show, in their order. Faults are all that is not known to be well."""
+        kept = self._ordered(order)
+        if faults_only:
+            rows = self.rows
+            kept = [i for i in kept if rows[i].level >= UNKNOWN]
+        if wanted.wanted or wanted.unwanted:
+            texts = self.haystack()
+            for piece in wanted.wanted:
+                kept = [i for i in kept if piece in texts[i]]
+            for piece in wanted.unwanted:
+                kept = [i for i in kept if piece not in texts[i]]
+        return kept
+
+    def _ordered(self, order: Order) -> list[int]:
+        if order not in self._orders:
+            self._orders[order] = self._sort(order)
+        return self._orders[order]
+
+    def _sort(self, order: Order) -> list[int]:
+        """Unknown values come last in either direction: nobody looks for them at the top."""
+        indices = range(len(self.rows))
+        if order.column is None:
+            return list(indices)
+        values = [row.values[order.column] for row in self.rows]
+        keys = {i: sort_key(value) for i, value in enumerate(values) if value is not None}
+        known = sorted(keys, key=keys.__getitem__, reverse=order.descending)
+        return known + [i for i in indices if values[i] is None]
+
+
+def sort_key(value: Any) -> tuple[Any, ...]:
+    """Numbers by size, before texts; texts as people count: ``leaf-2`` before ``leaf-10``."""
+    if isinstance(value, int | float):
+        return (0, value)
+    pieces = _DIGITS.split(str(value).lower())
+    return (1, *(int(piece) if i % 2 else piece for i, piece in enumerate(pieces)))
+
+
+def fit(table: Table, available: int, everything: bool = False) -> list[Slot]:
+    """Which columns are shown, and how wide, in ``available`` cells; with ``everything`` all of them at full width.
+
+    Whole columns give way before flexible ones are cut: first those that are dropped easily, then flexible ones go
+    down to their least width. What is never dropped may be wider than the screen; it scrolls.
+    """
+    natural = table.widths()
+    shown = list(range(len(table.columns)))
+    if everything:
+        return [Slot(i, natural[i]) for i in shown]
+
+    def least(i: int) -> int:
+        column = table.columns[i]
+        return min(natural[i], column.least) if column.flexible else natural[i]
+
+    def width_of(chosen: list[int]) -> int:
+        return sum(least(i) for i in chosen) + GAP * (len(chosen) - 1)
+
+    while width_of(shown) > available:
+        last = max(shown, key=lambda i: (table.columns[i].drop, i))
+        if table.columns[last].drop == 0:
+            break
+        shown.remove(last)
+    widths = {i: least(i) for i in shown}
+    spare = available - width_of(shown)
+    wanting = [i for i in shown if widths[i] < natural[i]]
+    while spare > 0 and wanting:
+        share = max(1, spare // len(wanting))
+        for i in list(wanting):
+            more = min(share, natural[i] - widths[i], spare)
+            widths[i] += more
+            spare -= more
+            if widths[i] == natural[i]:
+                wanting.remove(i)
+    return [Slot(i, widths[i]) for i in shown]

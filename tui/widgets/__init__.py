@@ -1,0 +1,1 @@
+"""The widgets: thin shells that paint what ibkit.tui.view computed."""

@@ -1,0 +1,105 @@
+"""Lines of text in a pane: wrapped to its width, scrolled by keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ibkit.tui.view.lines import Line
+from ibkit.tui.widgets.painting import ROLE_CLASSES, Painter
+
+#: A caption wider than this share of the pane does not indent the lines that follow it.
+MAX_INDENT_SHARE = 0.5
+SCROLL = "scroll"
+
+
+class LinePane(ScrollView, Painter, can_focus=True):
+    """Shows lines. A line that is too long goes on below its own second span, so that captions stay a column."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*ROLE_CLASSES}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", show=False, id="pane.up", tooltip=SCROLL),
+        Binding("down,j", "move(1)", show=False, id="pane.down", tooltip=SCROLL),
+        Binding("pageup", "move(-10)", show=False, id="pane.page-up", tooltip=SCROLL),
+        Binding("pagedown,space", "move(10)", show=False, id="pane.page-down", tooltip=SCROLL),
+        Binding("home,g", "move(-1000000)", show=False, id="pane.first", tooltip=SCROLL),
+        Binding("end,G", "move(1000000)", show=False, id="pane.last", tooltip=SCROLL),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = ()
+        self._strips: list[Strip] = []
+        self._wrapped_to = 0
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show these lines; the place is kept where the same page is read anew."""
+        if lines != self._lines:
+            self._lines = lines
+            self.display = bool(lines)
+            self._wrapped_to = 0
+            self._wrap(self.size.width)
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """How many lines it takes at this width."""
+        self._wrap(width)
+        return len(self._strips)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width: other breaks."""
+        self._wrap(event.size.width)
+
+    def notify_style_update(self) -> None:
+        """Another theme."""
+        super().notify_style_update()
+        self._wrapped_to = 0
+        self._wrap(self.size.width)
+
+    def _wrap(self, width: int) -> None:
+        """Break the lines; before the first layout there is no width and no style to do it with."""
+        if width == self._wrapped_to or width <= 1:
+            return
+        self._wrapped_to = width
+        self._strips = [strip for line in self._lines for strip in self._pieces(line, width - 1)]
+        self.virtual_size = Size(width - 1, len(self._strips))
+        self.refresh()
+
+    def _pieces(self, line: Line, width: int) -> list[Strip]:
+        """A line as one or several lines of at most ``width`` columns."""
+        segments = self.segments(line)
+        strip = Strip(segments)
+        if strip.cell_length <= width:
+            return [strip]
+        indent = segments[0].cell_length
+        first = 1 if len(segments) > 1 and indent <= width * MAX_INDENT_SHARE else 0
+        if not first:
+            indent = 0
+        rest = Text.assemble(*((text, style or "") for text, style, _ in segments[first:]), end="")
+        pieces = rest.wrap(self.app.console, width - indent, overflow="fold")
+        blank = Segment(" " * indent, self.rich_style)
+        strips = []
+        for number, piece in enumerate(pieces):
+            piece.rstrip()
+            lead = segments[:first] if number == 0 else [blank]
+            strips.append(Strip([*lead, *piece.render(self.app.console)]))
+        return strips
+
+    def action_move(self, lines: int) -> None:
+        """Scroll."""
+        self.scroll_to(y=round(self.scroll_y) + lines, animate=False)
+
+    def render_line(self, y: int) -> Strip:
+        """A line of the wrapped text."""
+        place = y + round(self.scroll_y)
+        if place >= len(self._strips):
+            return Strip([])
+        return self._strips[place].crop(0, self.scrollable_content_region.width)
