@@ -52,6 +52,20 @@ NEEDS = {
         ("/usr/lib/python3/dist-packages/pyverbs", "/usr/lib*/python3*/site-packages/pyverbs"),
         {"apt-get": "python3-pyverbs", "dnf": "python3-pyverbs", "zypper": "python3-pyverbs"},
     ),
+    # What the kernel of the SoftRoCE guest is built from and with (tools/rxe-guest).
+    "kernel-source": Need((), ("/usr/src/linux-source-*.tar.*",), {"apt-get": "linux-source"}),
+    "gcc": Need(("gcc",), (), {"apt-get": "gcc", "dnf": "gcc", "zypper": "gcc"}),
+    "libc": Need(
+        (),
+        ("/usr/include/stdio.h",),
+        {"apt-get": "libc6-dev", "dnf": "glibc-devel", "zypper": "glibc-devel"},
+    ),
+    "make": Need(("make",), (), {"apt-get": "make", "dnf": "make", "zypper": "make"}),
+    "flex": Need(("flex",), (), {"apt-get": "flex", "dnf": "flex", "zypper": "flex"}),
+    "bison": Need(("bison",), (), {"apt-get": "bison", "dnf": "bison", "zypper": "bison"}),
+    "bc": Need(("bc",), (), {"apt-get": "bc", "dnf": "bc", "zypper": "bc"}),
+    "xz": Need(("xz",), (), {"apt-get": "xz-utils", "dnf": "xz", "zypper": "xz"}),
+    "iproute": Need(("ip", "rdma"), (), {"apt-get": "iproute2", "dnf": "iproute", "zypper": "iproute2"}),
     # Debian and its children split it off the interpreter; elsewhere it is a part of it.
     "venv": Need((), (os.path.join(os.path.dirname(os.__file__), "ensurepip"),), {"apt-get": f"python{_MINOR}-venv"}),
 }
@@ -106,7 +120,8 @@ def install(names: list[str]) -> list[str]:
         say(
             "opensm is not installed by itself: its package would start a subnet manager on this host's InfiniBand port"
         )
-    packages = [NEEDS[name].packages[manager] for name in wanted if name not in held_back]
+    named = [name for name in wanted if manager in NEEDS[name].packages and name not in held_back]
+    packages = [NEEDS[name].packages[manager] for name in named]
     if packages:
         say(f"installing with {manager}: {' '.join(packages)}")
         if not _install_packages(become_root, manager, packages) and len(packages) > 1:
