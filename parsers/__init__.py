@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat
+from ibkit.parsers.records import NamedTuple
 
 #: The sub-command that judges a job's log. What such a log quotes (``ibstat`` in its prologue) is the job's.
 JOB_COMMAND = "check-mpi-transport"

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 
-from ibkit.sources.base import CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
 
 #: The largest output that is kept of one command, in bytes (an 11,200-HCA iblinkinfo is 14 MB).
 MAX_OUTPUT_BYTES = 256 << 20
@@ -78,10 +78,10 @@ class LiveSource:
         return FolderAnswer(path, tuple(entries))
 
     def verbs(self) -> VerbsAnswer:
-        """Ask pyverbs, where it imports."""
-        from ibkit.sources.verbs import read_verbs
+        """Ask pyverbs. A recorded tree has no devices to open."""
+        from ibkit.sources.verbs import ask_verbs
 
-        return read_verbs()
+        return VerbsAnswer(error=NOT_RECORDED) if self._root else ask_verbs(self.run)
 
 
 def find_tool(name: str) -> str | None:

@@ -77,7 +77,7 @@ def open_plain(path: str) -> BinaryIO:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise UnreadableInput(f"{path}: a folder; name a file in it")
-    raise UnreadableInput(f"{path}: not a plain file; feed a pipe or a device through stdin: --from - < {path}")
+    raise UnreadableInput(f"{path}: not a plain file; redirect it to stdin and name - in its place")
 
 
 def read_raw(path: str) -> bytes:

@@ -185,11 +185,12 @@ def start(tmp_path, *, prelude: str = "") -> tuple[subprocess.Popen[str], int]:
         from ibkit.sources.processes import run_group
         {prelude}
         try:
-            run_group(("sh", "-c", "cd {tmp_path}; sleep 100 & echo $! > new; mv new pid; wait"), "/bin/sh", 50, 99, None)
+            run_group(("sh", "-c", "cd {tmp_path}; sleep 100 & echo $! > new; mv new pid; wait"),
+                      "/bin/sh", 50, 99, None)
         except KeyboardInterrupt:
             print("interrupted")
         print("went on")
-    """)  # fmt: skip
+    """)
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 10
     while not (tmp_path / "pid").exists():
