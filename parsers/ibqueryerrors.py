@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
-from ibkit.parsers.lines import MAX_COUNT, Problems, lines_of
+from ibkit.parsers.lines import BEFORE, MAX_COUNT, Problems, lines_of
 from ibkit.parsers.link_row import LinkRow, parse_row
 
 ERRORS, DATA = "errors", "data"
@@ -53,10 +53,10 @@ _DETAILS_OF = {
 _DETAILS = frozenset((*RCV_ERROR_DETAILS, *XMIT_DISCARD_DETAILS))
 _DATA = re.compile(r"Port(?:Unicast|Multicast)?(?:Xmit|Rcv)(?:Data|Pkts)\Z")
 
-_HEADER = re.compile(r'\s*(?:Errors for|(?P<data>Data Counters for)) (?:0x(?P<guid>[0-9a-fA-F]{1,16}) )?"(?P<name>.*)')
-_ROW = re.compile(r"\s*GUID 0x(?P<guid>[0-9a-fA-F]{1,16}) port (?P<port>\d{1,3}|ALL):(?P<counters>.*)")
+_HEADER = re.compile(r'(?:Errors for|(?P<data>Data Counters for)) (?:0x(?P<guid>[0-9a-fA-F]{1,16}) )?"(?P<name>.*)')
+_ROW = re.compile(r"GUID 0x(?P<guid>[0-9a-fA-F]{1,16}) port (?P<port>\d{1,3}|ALL):(?P<counters>.*)")
 _COUNTER = re.compile(r"\[(\w{1,64}) == ([0-9]{1,20})( \([^()\]]{0,32}\))?\]")
-_LINK = re.compile(r"\s*Link info:(?P<row>.*)")
+_LINK = re.compile(r"Link info:(?P<row>.*)")
 _NODES = re.compile(r"## Summary: (\d{1,9}) nodes checked, (\d{1,9}) bad nodes found")
 _PORTS = re.compile(r"##\s+(\d{1,9}) ports checked, (\d{1,9}) ports have errors beyond threshold")
 _THRESHOLDS = re.compile(r"## (?:Thresholds:(?P<list>.*)|\(null\))\s*\Z")
@@ -172,14 +172,15 @@ class _Reader:
         self._node: tuple[int | None, str | None] = (None, None)
 
     def feed(self, number: int, line: str) -> None:
+        line = line.lstrip(BEFORE)
         if row := _ROW.match(line):
             self._row(number, row)
         elif link := _LINK.match(line):
             self._link(number, link["row"])
         elif header := _HEADER.match(line):
             self._header(number, header)
-        elif line.lstrip().startswith("##"):
-            self._summary(number, line.strip())
+        elif line.startswith("##"):
+            self._summary(number, line.rstrip())
         elif message := parse_line(line, number):
             if _OWN_FAILURE.match(message.text):
                 self.failed = True
@@ -187,7 +188,7 @@ class _Reader:
             elif message.kind != SIMULATOR:
                 self.messages.append(message)
         elif "GUID 0x" in line:
-            self._problems.add("bad-line", f"a damaged row: {line.strip()[:120]!r}", number)
+            self._problems.add("bad-line", f"a damaged row: {line[:120]!r}", number)
         else:
             self._problems.noise.add(number, line)
 

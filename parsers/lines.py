@@ -8,6 +8,8 @@ from ibkit.parsers.base import MAX_LINE_CHARS, Problem
 
 #: The largest counter that a port can hold: 64 bits.
 MAX_COUNT = (1 << 64) - 1
+#: What may stand before a line's own text: indentation, quotes of a mail.
+BEFORE = " \t>|"
 #: More problems than this are one problem: a broken file must not fill the memory with complaints.
 MAX_PROBLEMS = 500
 

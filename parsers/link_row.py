@@ -117,9 +117,9 @@ def number_of(text: str) -> int | None:
     return int(text) if text else None
 
 
-def _name_and_hints(rest: str) -> tuple[str, str]:
-    """``name" (hints)`` without the first quote. The last quote ends the name; it is missing in a name that the tool
-    cut at its buffer's end.
+def _name_and_hints(rest: str) -> tuple[str | None, str]:
+    """``name" (hints)`` without the first quote. The last quote before a bracket ends the name; without one, the line
+    is cut, and what is left of the name is no name.
     """
     name, quote, hints = rest.rpartition('"')
-    return (name, hints) if quote else (rest, "")
+    return (name, hints) if quote and hints.lstrip()[:1] == "(" else (None, "")

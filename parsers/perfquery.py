@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
-from ibkit.parsers.lines import Problems, count_of, lines_of
+from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 
 PORT_COUNTERS = "PortCounters"
 PORT_COUNTERS_EXTENDED = "PortCountersExtended"
@@ -51,15 +51,15 @@ _QP1_DROPPED = 1 << 15
 _ADDITIONAL_EXTENDED = 1 << 1
 
 _HEADER = re.compile(
-    r"\s*#\s*(?P<name>Port(?: extended)? counters|Port\w+(?: with RS-FEC Active)? counters|SwPort\w+ counters"
+    r"#\s*(?P<name>Port(?: extended)? counters|Port\w+(?: with RS-FEC Active)? counters|SwPort\w+ counters"
     r"|PortSamplesControl):\s+(?P<address>.*?)\s?port (?P<port>\d{1,3}|ALL)\b(?P<rest>.*)"
 )
 _CAP_MASK = re.compile(r"CapMask:\s*(0x[0-9A-Fa-f]{1,8})\b")
 _CAP_MASK2 = re.compile(r"CapMask2:\s*(0x[0-9A-Fa-f]{1,8})\b")
-_CAP_MASK2_WRAPPED = re.compile(r"\s*(0x[0-9A-Fa-f]{1,8})\)\s*\Z")
+_CAP_MASK2_WRAPPED = re.compile(r"(0x[0-9A-Fa-f]{1,8})\)\s*\Z")
 _LID = re.compile(r"Lid (\d{1,5})\b")
 #: The dots end at column 33; a name that reaches it has none.
-_FIELD = re.compile(r"\s*(?P<name>[A-Za-z]\w{2,47}):(?:\.++|(?<=\w{31}:))\s*+(?P<value>\S*+)\s*\Z")
+_FIELD = re.compile(r"(?P<name>[A-Za-z]\w{2,47}):(?:\.++|(?<=\w{31}:))\s*+(?P<value>\S*+)\s*\Z")
 #: What a page without a header is, by its first counter.
 _FIRST_COUNTERS = {"SymbolErrorCounter": PORT_COUNTERS, "PortXmitData": PORT_COUNTERS_EXTENDED}
 _SELECTS = ("PortSelect", "CounterSelect", "CounterSelect2")
@@ -134,10 +134,11 @@ class _Reader:
         self._select: int | None = None
 
     def feed(self, number: int, line: str) -> None:
+        line = line.lstrip(BEFORE)
         if header := _HEADER.match(line):
             self.close()
             self._open(number, header)
-        elif line.lstrip().startswith("#"):
+        elif line.startswith("#"):
             self.close()  # another tool's output in the same log
             self._problems.noise.add(number, line)
         elif field := _FIELD.match(line):
