@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the ports and return the exit status."""
     site = site_of(args.from_path)
     _refuse_other_tools(site)
-    hosts = [collect_hcas(host.source, host.name, whole_tables=args.json) for host in site.hosts]
+    hosts = [collect_hcas(host.source, host.name, whole=args.json) for host in site.hosts]
     if args.json:
         print_json(status_document(hosts))
     elif args.csv:

@@ -13,6 +13,7 @@ from ibkit.model.checks import BROKEN, DENIED, LIMITED, MISSING, OK, UNKNOWN, Ch
 from ibkit.model.host import HostHcas
 from ibkit.sources import base
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Entry, FolderAnswer, Source
+from ibkit.sources.verbs import NO_IMPORT
 
 NODES = "/dev/infiniband"
 _VERBS_CLASS = "/sys/class/infiniband_verbs"
@@ -27,11 +28,11 @@ _MEMLOCK = re.compile(r"Max locked memory +(unlimited|[0-9]{1,20}) +(unlimited|[
 
 def collect_checks(source: Source, host: str) -> HostChecks:
     """All checks that make sense on this host: without a device, its nodes are not asked for."""
-    hcas = collect_hcas(source, host, whole_tables=False)
+    hcas = collect_hcas(source, host, whole=False)
     identity = read_identity(source)
     checks = list(_devices(source, hcas))
     transports = {port.transport for hca in hcas.hcas for port in hca.ports}
-    if hcas.spoke == "sysfs":
+    if any(hca.source == "sysfs" for hca in hcas.hcas):
         nodes = source.list(NODES)
         checks += _verbs(source, nodes, identity)
         checks.append(_connection_manager(source))
@@ -159,7 +160,7 @@ def _pyverbs(source: Source, has_devices: bool) -> Check:
         return Check("pyverbs", OK, f"sees {len(answer.devices or ())} devices", means)
     if answer.error == NOT_RECORDED:
         return Check("pyverbs", UNKNOWN, "not recorded", means)
-    if "cannot be imported" in answer.error:
+    if answer.error.startswith(NO_IMPORT):
         venv = Fix("any", "python3 -m venv --system-site-packages VENV   # a virtual environment that sees it")
         return Check("pyverbs", MISSING, answer.error, means, (*_install("python3-pyverbs", "python3-pyverbs"), venv))
     if not has_devices:

@@ -14,27 +14,46 @@ from ibkit.sources.base import Source
 _DIGITS = re.compile(r"([0-9]{1,9})")
 
 
-def collect_hcas(source: Source, host: str, *, whole_tables: bool = True) -> HostHcas:
-    """All RDMA devices: /sys speaks where it shows one that can be read, else ibstat.
+def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
+    """All RDMA devices: verbs and /sys speak where they show one that can be read, else ibstat.
 
-    ``whole_tables=False`` reads GIDs and P_Keys up to the first empty entry only, which is much cheaper.
+    Without ``whole``, which is much cheaper, /sys is asked alone, and for the start of its GID and P_Key tables.
     """
     listing = source.list(sysfs.CLASS)
     hcas: list[Hca] = []
     problems: list[Problem] = []
     for entry in sorted(listing.entries or (), key=lambda entry: _natural(entry.name)):
         if entry.kind in ("link", "folder"):
-            hca, found = sysfs.read_hca(source, entry.name, whole_tables=whole_tables)
+            hca, found = sysfs.read_hca(source, entry.name, whole_tables=whole)
             hcas.append(hca)
             problems += found
+    if whole:
+        hcas, found = _with_verbs(source, hcas)
+        problems += found
     if any(hca.error is None for hca in hcas):
-        return HostHcas(host, tuple(hcas), "sysfs", (*problems, *_advice(hcas)))
+        return HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
     told, found = ibstat.read_hcas(source)
     if told:
-        return HostHcas(host, told, "ibstat", (*found, *_advice(told)))
+        return HostHcas(host, told, (*found, *_advice(told)))
     if hcas:
-        return HostHcas(host, tuple(hcas), "sysfs", tuple(problems))
-    return HostHcas(host, problems=(explain_absence(source, listing), *found))
+        return HostHcas(host, tuple(hcas), tuple(problems))
+    return HostHcas(host, problems=(explain_absence(source, listing), *problems, *found))
+
+
+def _with_verbs(source: Source, hcas: list[Hca]) -> tuple[list[Hca], list[Problem]]:
+    from ibkit.collectors.verbs import merge, read_verbs  # only who asks for all of it pays for it
+
+    told, problems = read_verbs(source)
+    merged = []
+    for hca in hcas:
+        other = told.pop(hca.name, None)
+        if other is None or hca.error:
+            merged.append(other or hca)
+        else:
+            both, found = merge(hca, other)
+            merged.append(both)
+            problems += found
+    return [*merged, *told.values()], problems
 
 
 def _advice(hcas: Iterable[Hca]) -> Iterator[Problem]:

@@ -45,6 +45,7 @@ def _hca(device: IbstatDevice) -> Hca:
         firmware=device.firmware,
         hardware=device.hardware,
         node_type=device.node_type if device.node_type != "???" else None,
+        source="ibstat",
         error=device.error,
     )
     return hca._replace(ports=tuple(what_counts(_port(port), hca) for port in device.ports))

@@ -52,6 +52,7 @@ def read_hca(source: Source, name: str, *, whole_tables: bool) -> tuple[Hca, lis
         node_type=device.coded("node_type", {}),
         driver=bus.get("DRIVER"),
         bus_address=bus.get("PCI_SLOT_NAME"),
+        source="sysfs",
     )
     netdevs = _netdevs_by_port(source, device, numbers)
     ports = [_port(_Folder(source, f"{device.path}/ports/{n}", problems), n, hca, whole_tables) for n in numbers]

@@ -32,7 +32,7 @@ def status_document(hosts: Sequence[HostHcas]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "verdict": verdict(hosts),
-        "hosts": [{"host": host.host or None, "source": host.spoke} for host in hosts],
+        "hosts": [{"host": host.host or None} for host in hosts],
         "devices": [_device(host, hca) for host in hosts for hca in host.hcas],
         "findings": [_finding(finding) for finding in findings(hosts)],
         "problems": [_problem(problem, host, len(hosts) > 1) for host in hosts for problem in host.problems],
@@ -68,6 +68,7 @@ def _device(host: HostHcas, hca: Hca) -> dict[str, Any]:
     return {
         "host": host.host or None,
         "name": hca.name or None,
+        "source": hca.source,
         "node_guid": _text(hca.node_guid),
         "system_image_guid": _text(hca.system_image_guid),
         "node_type": hca.node_type,
@@ -77,6 +78,8 @@ def _device(host: HostHcas, hca: Hca) -> dict[str, Any]:
         "board_id": hca.board_id,
         "driver": hca.driver,
         "bus_address": hca.bus_address,
+        "vendor_id": None if hca.vendor_id is None else f"0x{hca.vendor_id:06x}",
+        "vendor_part_id": hca.vendor_part_id,
         "node_description": hca.node_description,
         "error": hca.error,
         "ports": [_port(port) for port in hca.ports],
@@ -100,6 +103,8 @@ def _port(port: HcaPort) -> dict[str, Any]:
         "effective_rate_gbps": _number(port.effective_rate_gbps),
         "width": port.width,
         "speed": port.speed,
+        "active_mtu_bytes": port.active_mtu_bytes,
+        "max_mtu_bytes": port.max_mtu_bytes,
         "port_guid": _text(port.port_guid),
         "capability_mask": None if port.capability_mask is None else f"0x{port.capability_mask:08x}",
         "gids": [

@@ -52,6 +52,8 @@ class HcaPort(NamedTuple):
     transport: str | None = None
     reported_lid: int | None = None
     effective_rate_gbps: float | None = None
+    active_mtu_bytes: int | None = None
+    max_mtu_bytes: int | None = None
     tables_whole: bool | None = True
 
 
@@ -59,7 +61,8 @@ class Hca(NamedTuple):
     """An RDMA device. ``node_description`` is raw, ``name`` is empty where a damaged text did not tell it.
 
     ``node_type`` is CA, RNIC (iWARP) ... as the kernel says, ``driver`` the kernel's driver of the bus device.
-    ``error`` says why the device could not be read, then nothing else is known of it.
+    ``vendor_id`` is the IEEE OUI of the vendor, ``vendor_part_id`` his number for the part. ``source`` is who spoke:
+    verbs, sysfs or ibstat. ``error`` says why the device could not be read, then little else is known of it.
     """
 
     name: str
@@ -74,13 +77,15 @@ class Hca(NamedTuple):
     node_type: str | None = None
     driver: str | None = None
     bus_address: str | None = None
+    vendor_id: int | None = None
+    vendor_part_id: int | None = None
+    source: str | None = None
     error: str | None = None
 
 
 class HostHcas(NamedTuple):
-    """All devices of one host, and which source spoke (``sysfs``, ``ibstat``; None where none did)."""
+    """All devices of one host."""
 
     host: str
     hcas: tuple[Hca, ...] = ()
-    spoke: str | None = None
     problems: tuple[Problem, ...] = ()

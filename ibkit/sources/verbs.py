@@ -60,7 +60,7 @@ def main() -> None:
 def read_verbs() -> VerbsAnswer:
     """All devices as JSON-like data, or the reason why there is none. Each device is opened once."""
     try:
-        from pyverbs import device as pyverbs
+        import pyverbs.device as pyverbs
     except ImportError as error:
         return VerbsAnswer(error=f"{NO_IMPORT}: {error}")
     try:

@@ -42,7 +42,7 @@ def softroce(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_softroce_host_as_the_guest_showed_it(softroce: Path) -> None:
     host = collect_hcas(TreeSource(softroce), "rxe-guest")
-    assert (host.spoke, host.problems) == ("sysfs", ())
+    assert ({hca.source for hca in host.hcas}, host.problems) == ({"sysfs"}, ())
     assert [hca.name for hca in host.hcas] == ["rxe0", "rxe1"]
     rxe0 = host.hcas[0]
     assert rxe0.node_guid == rxe0.system_image_guid == Guid(0xB4F034FFFE8ED331)
@@ -117,13 +117,13 @@ def test_no_file_is_read_twice(multirail: Path, softroce: Path) -> None:
     for root in (multirail, softroce):
         for whole in (True, False):
             source = TreeSource(root)
-            collect_hcas(source, "n01", whole_tables=whole)
+            collect_hcas(source, "n01", whole=whole)
             assert [path for path, times in source.asked.items() if times > 1] == []
 
 
 def test_the_short_way_reads_no_hundreds_of_empty_entries(multirail: Path, softroce: Path) -> None:
     source = TreeSource(softroce)
-    short = collect_hcas(source, "n01", whole_tables=False)
+    short = collect_hcas(source, "n01", whole=False)
     assert sum(source.asked.values()) < 80  # two devices with 1,024 GID entries each
     assert short.hcas[0].ports[0].gids == collect_hcas(TreeSource(softroce), "n01").hcas[0].ports[0].gids
     assert short.hcas[0].ports[0].tables_whole is False
@@ -134,7 +134,7 @@ def test_a_container_whose_gids_begin_later(tmp_path: Path) -> None:
     gids = [(4, "fe80:0000:0000:0000:a4ed:ccff:fe8b:1994", "RoCE v2", "net1")]
     write_device(tmp_path, Device("mlx5_0", "0:0:0:1", [Port(link_layer="Ethernet", gids=gids)]))
     for whole in (True, False):
-        (port,) = collect_hcas(TreeSource(tmp_path), "pod", whole_tables=whole).hcas[0].ports
+        (port,) = collect_hcas(TreeSource(tmp_path), "pod", whole=whole).hcas[0].ports
         assert [entry.gid_index for entry in port.gids] == [4]
         assert port.netdevs == ("net1",)
         assert port.port_guid == 0
@@ -275,7 +275,7 @@ IBSTAT = """CA 'ibsim0'
 
 def test_a_simulator_speaks_through_ibstat(tmp_path: Path) -> None:
     host = collect_hcas(TreeSource(tmp_path, tools={"ibstat": IBSTAT}), "n01")
-    assert host.spoke == "ibstat"
+    assert host.hcas[0].source == "ibstat"
     (port,) = host.hcas[0].ports
     assert (port.link_layer, port.transport, port.lid, port.sm_lid) == ("InfiniBand", "ib", 4, 1)
     assert port.tables_whole is None
@@ -285,14 +285,14 @@ def test_a_device_that_is_listed_and_not_readable_is_left_to_ibstat(tmp_path: Pa
     # Under the simulator's preloaded library, /sys lists ibsim0 and opens none of its files.
     (tmp_path / "sys/class/infiniband/ibsim0/ports/1").mkdir(parents=True)
     host = collect_hcas(TreeSource(tmp_path, tools={"ibstat": IBSTAT}), "n01")
-    assert (host.spoke, host.hcas[0].node_guid, host.problems) == ("ibstat", Guid(0x100000), ())
+    assert (host.hcas[0].source, host.hcas[0].node_guid, host.problems) == ("ibstat", Guid(0x100000), ())
     assert collect_hcas(TreeSource(tmp_path), "n01").hcas[0].error is not None
 
 
 def test_no_rdma_support_in_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
     host = collect_hcas(TreeSource(tmp_path, tools={"ibstat": ""}), "n01")
-    assert (host.hcas, host.spoke) == ((), None)
+    assert host.hcas == ()
     (problem,) = host.problems
     assert problem.kind == "no-rdma-device"
     assert "ib_core" in problem.text

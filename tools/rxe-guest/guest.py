@@ -22,11 +22,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-
-from build_kernel import KERNEL, say
-
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [HERE, os.path.dirname(HERE)]
+
+from build_kernel import KERNEL  # noqa: E402 - a script's neighbours are no package
+
+from system_packages import say  # noqa: E402
+
 TOO_LONG, NO_BOOT, NO_KERNEL = 124, 125, 126
 
 

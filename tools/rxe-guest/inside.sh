@@ -22,8 +22,8 @@ ip link set lo up
 
 if [ "$DEVICES" = 2 ]; then
     # Both ends live in one network namespace: SoftRoCE's UDP socket exists only in the first one. accept_local lets
-    # rxe0 and rxe1 reach each other by their IPv4 addresses, too.
-    ip link add ve0 type veth peer name ve1
+    # rxe0 and rxe1 reach each other by their IPv4 addresses, too. Fixed addresses give each boot the same GUIDs.
+    ip link add ve0 address 02:00:0a:4d:00:01 type veth peer name ve1 address 02:00:0a:4d:00:02
     echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
     for end in 0 1; do
         echo 0 >"/proc/sys/net/ipv6/conf/ve$end/accept_dad"
