@@ -35,7 +35,7 @@ def run_group(
     if executable is None:
         return CommandAnswer(argv, failure=MISSING)
     started = time.monotonic()
-    with _signals_raise():
+    with signals_raise():
         try:
             child = subprocess.Popen(
                 argv,
@@ -145,7 +145,7 @@ def _end_group(child: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
+def signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP (a lost connection) end ibkit by SystemExit: by default they would leave the tool behind."""
 
     def leave(number: int, _frame: object) -> None:

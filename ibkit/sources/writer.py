@@ -35,10 +35,12 @@ _Content = tuple[str, Callable[[], BinaryIO]]
 
 
 class Recorded(NamedTuple):
-    """What a capture is made of. ``time`` is ISO 8601 with zone, ``host`` is where it was recorded."""
+    """What a capture is made of. ``time`` is ISO 8601 with zone, None where it is not known; ``host`` is where it
+    was recorded.
+    """
 
     host: str
-    time: str
+    time: str | None
     hosts: tuple[tuple[str, RecordingSource], ...]
     subnet: RecordingSource
     job: tuple[JobFile, ...] = ()
@@ -97,7 +99,7 @@ def _write_archive(path: str, top: str, recorded: Recorded) -> None:
     import tarfile
     from datetime import datetime
 
-    seconds = int(datetime.fromisoformat(recorded.time).timestamp())
+    seconds = int(datetime.fromisoformat(recorded.time).timestamp()) if recorded.time else 0
     with open(path, "xb") as file:
         with (
             gzip.GzipFile("", "wb", fileobj=file, mtime=seconds) as packed,
