@@ -1,0 +1,97 @@
+"""What a job was told: variables and parameters in environment dumps, scripts and command lines.
+
+Only a line that is nothing else counts: ``NAME=VALUE``, ``export NAME=VALUE``, or a command that starts with a
+launcher. Advice in a help text, a comment or a sentence is no setting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ibkit.parsers.job_facts import Said, Setting
+from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+
+#: Prefix of the variable, the runtime that reads it.
+_RUNTIMES = (("UCX_", "ucx"), ("OMPI_MCA_", "ompi"), ("PRTE_MCA_", "ompi"), ("NCCL_", "nccl"), ("RCCL_", "nccl"))
+#: Variables that tell how many ranks and nodes the job has.
+_COUNTS = frozenset(
+    (
+        "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "WORLD_SIZE",
+        "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
+    )
+)  # fmt: skip
+_NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|PMI|SLURM|WORLD)_\w{1,80}"
+_ASSIGNMENT = re.compile(rf"(?:export |declare -x |setenv |set -x )?\s{{0,8}}({_NAME})(?:=| )(.{{0,4000}})\Z")
+_COMMAND = re.compile(
+    r"(?:\w{1,80}=\S{0,4000} )*(?:(?:exec|time|nohup|env|command|sudo|timeout(?: -\S{1,20})* \S{1,20}) )*"
+    r"(?:\w{1,80}=\S{0,4000} )*(?:\S{0,1000}/)?"
+    r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? .*\Z"
+)
+_PROMPT = re.compile(r"(?:\+{1,4} |\$ |> |(?:Command|Running|Executing)(?: command)?: ?)")
+
+_SHAPES = re.compile(
+    b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"horovodrun",
+            b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", *(name.encode() + b"=" for name in _COUNTS),
+        )
+    )
+)  # fmt: skip
+
+
+def worth(form: bytes) -> int:
+    """Whether lines of this shape may say something to this reader."""
+    return KEEP if _SHAPES.search(form) else IGNORE
+
+
+def read(line: Line) -> Iterator[Setting]:
+    """What the line sets. Never raises."""
+    text = line.text.strip()
+    if prompt := _PROMPT.match(text):
+        text = text[prompt.end() :]
+    said = Said(line.number, line.raw, None, None, line.rank)
+    if found := _ASSIGNMENT.match(text):
+        yield from _variable(found.group(1), found.group(2), said)
+    elif _COMMAND.match(" ".join(text.split())):
+        yield from _command(text.split(), said)
+
+
+def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
+    value = value.strip().strip("\"';")
+    if name in _COUNTS:
+        yield Setting(said, "job", name, value)
+    for prefix, runtime in _RUNTIMES:
+        if name.startswith(prefix):
+            yield Setting(said, runtime, name.removeprefix(prefix) if runtime == "ompi" else name, value)
+
+
+_LAUNCHER = re.compile(r"(?:.*/)?(mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})?\Z")
+
+
+def _command(words: list[str], said: Said) -> Iterator[Setting]:
+    """MCA parameters, exported variables and the number of ranks of one command line."""
+    words = [word.strip("\"'") for word in words]
+    launcher = next((found.group(1) for word in words if (found := _LAUNCHER.match(word))), "")
+    contexts: list[int | None] = [None]
+    for word, *rest in (words[index : index + 3] for index in range(len(words))):
+        if word in ("--mca", "-mca", "--gmca", "-gmca", "--omca", "-omca") and len(rest) == 2:
+            yield Setting(said, "ompi", rest[0], rest[1])
+        elif word in ("-genv", "-env", "--env", "--genv") and len(rest) == 2 and "=" not in rest[0]:
+            yield from _variable(rest[0], rest[1], said)
+        elif re.match(rf"{_NAME}=", word):
+            name, _, value = word.partition("=")
+            yield from _variable(name, value, said)
+        elif word == ":":
+            contexts.append(None)
+        elif word in ("-np", "-n", "--np", "-c", "--ntasks", "--n") and rest and rest[0].isdigit() and len(rest[0]) < 8:
+            if not (word == "-c" and launcher == "srun"):
+                contexts[-1] = int(rest[0])
+        elif (found := re.match(r"(?:--ntasks|-n)=?(\d{1,7})\Z", word)) and launcher == "srun":
+            contexts[-1] = int(found.group(1))
+        elif (found := re.match(r"(?:--nodes=|-N)(\d{1,7})\Z", word)) and launcher == "srun":
+            yield Setting(said, "job", "nodes", found.group(1))
+    counts = [count for count in contexts if count is not None]
+    if counts and len(counts) == len(contexts):
+        yield Setting(said, "job", "ranks", str(sum(counts)))

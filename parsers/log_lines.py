@@ -1,0 +1,289 @@
+"""Logs of jobs, line by line, in bounded memory: which lines may say something, their numbers, their prefixes.
+
+A log of a large job is gigabytes of lines that are all alike, between training chatter. Each line is compared by its
+*shape*, the bytes without digits and hexadecimal letters (ranks, process ids, pointers, times): a whole block of lines
+is turned into shapes by two C-level operations, and only a shape that was not seen before is looked at by Python.
+Lines of a kind that comes in bulk are looked into until nothing new comes any more; from then on every eighth block
+is, while the shapes of all lines are still compared. So no kind of line is ever missed; what can be missed is one more
+rank pair of a kind that is already known (``sampled_bytes`` says over how much).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import compress, count
+from typing import NamedTuple, Protocol
+
+from ibkit.parsers.base import MAX_LINE_CHARS, Problem
+
+#: Read at once (bytes): small enough to stay in a core's cache, which is worth a third of the time.
+BLOCK_BYTES = 1 << 17
+#: A line that has no end within this many bytes is cut.
+MAX_UNENDED_BYTES = 1 << 18
+#: What is remembered of lines seen (bytes, and entries), so that a hostile log costs time and not memory.
+MAX_REMEMBERED_BYTES = 16 << 20
+MAX_REMEMBERED = 100_000
+#: Blocks in a row that brought nothing new before bulk lines are only sampled, and one of how many is sampled.
+QUIET_BLOCKS = 16
+SAMPLE_EVERY = 8
+
+_VARYING = b"0123456789abcdef"
+
+#: What a shape is worth: nothing, a look at each such line that was not seen before, a look at each such line (a row
+#: of a table, a field of a message), a look at each new fact among many lines alike.
+IGNORE, KEEP, CONTEXT, BULK = 0, 1, 2, 3
+
+_WHOLE, _DROPPED, _CONTINUED = 0, 1, 2
+
+
+class Stream(Protocol):
+    """A binary file, a pipe, a decompressor."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes, none at the end."""
+        ...
+
+
+class Line(NamedTuple):
+    """A line that may say something: ``number`` is 1-based, ``text`` has no prefix, ``raw`` is as in the file.
+
+    ``rank`` is the rank in MPI_COMM_WORLD where the launcher put it in front.
+    """
+
+    number: int
+    text: str
+    raw: str
+    rank: int | None = None
+
+
+def shape(line: bytes) -> bytes:
+    """What is left of a line when everything that varies is gone.
+
+    >>> shape(b"n01:4711 [0] NCCL INFO Channel 00/0") == shape(b"n02:4712 [1] NCCL INFO Channel 31/1")
+    True
+    """
+    return line.translate(None, _VARYING)
+
+
+class Scanner:
+    """The lines of one stream whose shape ``worth`` finds telling, in order, each with its number.
+
+    ``worth(shape)`` answers IGNORE, KEEP, CONTEXT or BULK; ``fact(line)`` is what makes a line of bulk different from
+    another. Exact repetitions are dropped, as far as they are remembered. After the iteration ``lines`` and ``size``
+    (bytes) tell how much was read, ``problems`` what was cut, ``sampled_bytes`` how much of the bulk was only compared
+    by shape; ``nul_bytes`` is the number of NULs in the first block.
+    """
+
+    def __init__(self, stream: Stream, worth: Callable[[bytes], int], fact: Callable[[bytes], Hashable]) -> None:
+        self.lines = 0
+        self.size = 0
+        self.sampled_bytes = 0
+        self.nul_bytes = 0
+        self.problems: list[Problem] = []
+        self._stream = stream
+        self._worth = worth
+        self._fact = fact
+        self._shapes = _Shapes(worth)
+        self._seen = _Memory()
+        self._facts = _Memory()
+        self._quiet = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        for index, (block, end) in enumerate(self._blocks()):
+            if end == _DROPPED:
+                self._long_line(self.lines + 1)
+            yield from self._telling(index, block)
+            if end == _CONTINUED:
+                self.lines -= 1
+
+    def _telling(self, index: int, block: bytes) -> Iterator[tuple[int, bytes]]:
+        first = self.lines + 1
+        numbers: Sequence[int] | None = None
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
+            if b"\r" in block:
+                pieces, numbers = _carriage_returns(block, first)
+                block = b"\n".join(pieces)
+        shapes = block.translate(None, _VARYING).split(b"\n")
+        self.lines = numbers[-1] if numbers else self.lines + len(shapes)
+        telling = self._shapes.among(set(shapes))
+        if BULK in telling.values() and self._quiet >= QUIET_BLOCKS and index % SAMPLE_EVERY:
+            self.sampled_bytes += len(block)
+            telling = {form: worth for form, worth in telling.items() if worth != BULK}
+        if not telling:
+            return
+        news = False
+        numbered = zip(numbers or count(first), block.split(b"\n"), shapes, strict=False)
+        for number, line, form in compress(numbered, map(telling.__contains__, shapes)):
+            worth = telling[form]
+            memory, thing = (self._facts, self._fact(line)) if worth == BULK else (self._seen, line)
+            is_new = memory.add(thing, len(line))
+            if is_new or worth == CONTEXT:
+                news |= is_new
+                yield number, self._cut(number, line)
+        self._quiet = 0 if news else self._quiet + 1
+
+    def _cut(self, number: int, line: bytes) -> bytes:
+        if len(line) > MAX_LINE_CHARS:
+            self._long_line(number)
+            return line[:MAX_LINE_CHARS]
+        return line
+
+    def _long_line(self, number: int) -> None:
+        if len(self.problems) < 100:
+            text = f"a line of more than {MAX_LINE_CHARS} bytes; only its start was looked at"
+            self.problems.append(Problem("long-line", text, number))
+
+    def _blocks(self) -> Iterator[tuple[bytes, int]]:
+        """Whole lines without the last line's end, and how the last one ends: whole, dropped from here on, or going
+        on in the next block after a carriage return.
+        """
+        rest, dropping = b"", False
+        while data := self._stream.read(BLOCK_BYTES):
+            if not self.size:
+                self.nul_bytes = data.count(b"\0")
+            self.size += len(data)
+            if dropping:
+                end = data.find(b"\n")
+                if end < 0:
+                    continue
+                data, dropping = data[end + 1 :], False
+            data = rest + data
+            cut = data.rfind(b"\n")
+            if cut >= 0:
+                rest = data[cut + 1 :]
+                yield data[:cut], _WHOLE
+            else:
+                rest = data
+            if len(rest) > MAX_UNENDED_BYTES:
+                cut = rest.rfind(b"\r", 0, len(rest) - 1)
+                if cut >= 0:
+                    yield rest[:cut], _CONTINUED
+                    rest = rest[cut + 1 :]
+                else:
+                    yield rest[:MAX_LINE_CHARS], _DROPPED
+                    rest, dropping = b"", True
+        if rest:
+            yield rest, _WHOLE
+
+
+def _carriage_returns(block: bytes, number: int) -> tuple[list[bytes], list[int]]:
+    """A progress bar writes its line over and over: what stands between carriage returns is a text of its own."""
+    pieces: list[bytes] = []
+    numbers: list[int] = []
+    for at, line in enumerate(block.split(b"\n"), number):
+        parts = line.split(b"\r")
+        pieces += parts
+        numbers += [at] * len(parts)
+    return pieces, numbers
+
+
+class _Shapes:
+    """Which shapes were looked at and what they are worth, forgotten and learned anew when they are too many."""
+
+    def __init__(self, worth: Callable[[bytes], int]) -> None:
+        self._worth = worth
+        self._size = 0
+        self._known: set[bytes] = set()
+        self._telling: dict[bytes, int] = {}
+
+    def among(self, shapes: set[bytes]) -> dict[bytes, int]:
+        """The telling ones among these, and what each is worth."""
+        if self._size > MAX_REMEMBERED_BYTES:
+            self._size = 0
+            self._known.clear()
+            self._telling.clear()
+        fresh = shapes - self._known
+        if fresh:
+            self._learn(fresh)
+        return {form: self._telling[form] for form in shapes & self._telling.keys()}
+
+    def _learn(self, fresh: set[bytes]) -> None:
+        self._size += sum(map(len, fresh)) + 100 * len(fresh)
+        self._known |= fresh
+        if self._worth(b"\n".join(fresh)) != IGNORE:
+            self._telling.update((form, worth) for form in fresh if (worth := self._worth(form)) != IGNORE)
+
+
+class _Memory:
+    """What was seen, within bounds."""
+
+    def __init__(self) -> None:
+        self._seen: set[Hashable] = set()
+        self._size = 0
+
+    def add(self, thing: Hashable, size: int) -> bool:
+        """Whether it is new, as far as is remembered."""
+        if thing in self._seen:
+            return False
+        if self._size > MAX_REMEMBERED_BYTES or len(self._seen) >= MAX_REMEMBERED:
+            self._seen.clear()
+            self._size = 0
+        self._seen.add(thing)
+        self._size += size
+        return True
+
+
+def to_line(number: int, line: bytes) -> Line:
+    """Decode and peel."""
+    raw = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
+    text, rank = peel(raw)
+    return Line(number, text, raw, rank)
+
+
+def segments(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each match of ``head`` and the text up to the next: processes that share a stream interrupt one another."""
+    heads = list(head.finditer(text))
+    ends = [*(found.start() for found in heads), len(text)][1:]
+    for found, end in zip(heads, ends, strict=False):
+        yield found, text[found.end() : end]
+
+
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_()][0-9A-Za-z]?)"
+)
+_CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+#: Launchers and collectors put these in front of a line, in any combination.
+_PREFIX = re.compile(
+    r"\ufeff"
+    # Open MPI --tag-output: [job,rank]<stdout>:, 5.x --output tag: [namespace@job,rank]<stdout>:, tag-detailed: a host
+    r"|\[(?:[^\]\[\s,]{1,120}@)?\d{1,10},(?P<tag>\d{1,9})\](?:\[[^\]\[\s]{1,120}\])?<std(?:out|err|diag)>: ?"
+    r"|<std(?:out|err|diag)>: ?"
+    # mpiexec -l of Hydra, Intel MPI's rank, srun -l
+    r"|\[(?P<hydra>\d{1,7})\] (?!NCCL )"
+    r"| {0,6}(?P<srun>\d{1,7}): "
+    # torchrun --tee and torch's own errors
+    r"|\[(?:rank(?P<torch>\d{1,7})|default\d{1,5})\]: ?"
+    # ISO 8601 and its relatives, in brackets or not; a clock alone
+    rf"|[\[(<]?\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?[ :,|]*"
+    rf"|[\[(]?{_CLOCK}[\])]?[ :|]+"
+    # Open MPI --timestamp-output
+    rf"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \d{{4}} ?"
+    # syslog
+    rf"|(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \S{{1,120}} [\w./()-]{{1,80}}(?:\[\d{{1,10}}\])?: "
+    # kubectl logs --prefix, docker compose, Ray
+    r"|\[pod/[^\]\s]{1,250}\] ?"
+    r"|[\w.-]{1,80}[-_]\d{1,4} +\| "
+    r"|\([^()\n]{0,80}\bpid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{1,45})?\) ?"
+)
+
+
+def peel(text: str) -> tuple[str, int | None]:
+    """The text without colours and launchers' prefixes, and the rank that a prefix told.
+
+    >>> peel("2024-05-01T10:00:00.123Z [1,3]<stdout>:n01:17:18 [0] NCCL INFO x")
+    ('n01:17:18 [0] NCCL INFO x', 3)
+    """
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    rank = None
+    for _ in range(8):
+        found = _PREFIX.match(text)
+        if not found or not found.end():
+            break
+        told = found["tag"] or found["hydra"] or found["srun"] or found["torch"]
+        if told is not None:
+            rank = int(told)
+        text = text[found.end() :]
+    return text, rank

@@ -1,0 +1,435 @@
+"""Open MPI's lines, 1.2 to 5.0: which module carries data to which peer, what was selected, what was refused.
+
+Formats were read in open-mpi/ompi at its release branches (ompi/mca/bml/r2, ompi/mca/pml/{base,ucx}, ompi/mca/mtl/ofi,
+opal/mca/common/ucx, opal/mca/btl/openib, the help-*.txt files, ompi/mca/hook/comm_method). In short:
+
+- ``[HOST:PID] TEXT`` from ``opal_output``; a process is ``[[FAMILY,JOB],RANK]``.
+- ``mca: bml: Using X btl to [[f,j],r] on node N`` (1.8 and 1.10), ``... btl for send to ...`` (2.x and later), one line
+  for each peer and module; ``Not using X ... because Y btl has higher exclusivity`` beside it.
+- ``select: component X selected`` is the process's point-to-point layer (pml).
+- Help messages are blocks of a fixed sentence and ``Key: value`` lines; later repetitions are only counted:
+  ``N more processes have sent help message FILE / TOPIC``.
+- hook_comm_method (5.0) prints a matrix of hosts: one leader rank per host was asked. Cells are a module's name,
+  ``ucx[  4]`` with a list below, or letters with a key; a summary follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ibkit.parsers.job_facts import Failure, Said, Version
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
+
+
+class Btl(NamedTuple):
+    """The module ``btl`` is used (or, with ``better``, is not used, as that one is) to send to a peer.
+
+    ``node`` is the peer's host, None where Open MPI did not know it; ``family`` tells one mpirun from another.
+    """
+
+    said: Said
+    btl: str
+    peer: int
+    node: str | None
+    family: int
+    better: str | None = None
+
+
+class Pml(NamedTuple):
+    """The point-to-point layer that this process selected: ob1, ucx, cm ...; ``family`` where the line tells it."""
+
+    said: Said
+    component: str
+    family: int | None = None
+
+
+class Mtl(NamedTuple):
+    """The matching transport layer that this process selected for pml cm: psm2, ofi ..."""
+
+    said: Said
+    component: str
+
+
+class OfiProvider(NamedTuple):
+    """The libfabric provider of mtl ofi; ``none`` where none was acceptable."""
+
+    said: Said
+    provider: str
+
+
+class OpenibPort(NamedTuple):
+    """The openib module initialised a port; the rank is in ``said``."""
+
+    said: Said
+    device: str
+
+
+class UcxSupport(NamedTuple):
+    """What pml ucx thinks of the devices that UCX offers: none, transports only, transports and devices, or any."""
+
+    said: Said
+    level: str
+
+
+class Component(NamedTuple):
+    """A component of a framework was loaded. The list is short where a parameter restricts it."""
+
+    said: Said
+    framework: str
+    name: str
+
+
+class HostRanks(NamedTuple):
+    """A row of the comm_method table's first part; ``ranks`` is empty where it was cut short."""
+
+    name: str
+    ranks: tuple[int, ...]
+
+
+class Cell(NamedTuple):
+    """Host ``row``'s leader sends to host ``column``'s by ``methods``, in order; those of UCX are ``TL/DEVICE``."""
+
+    said: Said
+    row: int
+    column: int
+    methods: tuple[str, ...]
+
+
+class CommMethod(NamedTuple):
+    """One table of hook_comm_method. ``off_host`` is what the summary says of other hosts, ``is_uniform`` for all."""
+
+    said: Said
+    hosts: tuple[HostRanks, ...]
+    cells: tuple[Cell, ...]
+    on_host: tuple[str, ...] = ()
+    off_host: tuple[str, ...] = ()
+    is_uniform: bool = False
+    off_host_said: Said | None = None
+
+
+OpenMpiFact = Btl | Pml | Mtl | OfiProvider | OpenibPort | UcxSupport | Component | CommMethod | Version | Failure
+
+#: Sentences that begin a help message, its topic, and whether the job ends by it. Sources: help-mpi-btl-base.txt,
+#: help-mpi-btl-openib.txt, help-mpi-btl-openib-cpc-base.txt, help-mtl-psm2.txt, help-mpi-runtime.txt,
+#: help-mpi-bml-r2.txt, help-mca-base.txt.
+_HELP = (
+    ("A high-performance Open MPI point-to-point messaging module", "no-nics", False),
+    ("There is at least one non-excluded one OpenFabrics device found,", "no-port", False),
+    ("There is at least on non-excluded one OpenFabrics device found,", "no-port", False),
+    ("There was an error initializing an OpenFabrics device", "openib-init", False),
+    ("There was an error initializing OpenIB device", "openib-init", False),
+    ("By default, for Open MPI 4.0 and later, infiniband ports on a device", "ib-port-refused", False),
+    ("No preset parameters were found for the device that Open MPI", "no-parameters", False),
+    ("allocate some locked memory.", "memlock", False),
+    ("No OpenFabrics connection schemes reported that they were able to be", "no-cpc", False),
+    ("One or more nonexistent OpenFabrics devices/ports were", "device-missing", False),
+    ("A process failed to create a queue pair.", "resources", False),
+    ("PSM2 was unable to open an endpoint", "psm2", False),
+    ("Initialization of PSM2 library failed", "psm2", False),
+    ("The InfiniBand retry count between two MPI processes has been", "connection-lost", True),
+    ("At least one pair of MPI processes are unable to reach each other for", "unreachable", True),
+    ("MPI_INIT has failed because at least one MPI process is unreachable", "unreachable", True),
+    ("It looks like MPI_INIT failed for some reason", "init-failed", True),
+    ("It looks like MPI_Init failed for some reason", "init-failed", True),
+    ("No components were able to be opened in the pml framework", "no-pml", True),
+)
+_AGGREGATED = {
+    ("help-mpi-btl-base.txt", "btl:no-nics"): "no-nics",
+    ("help-mpi-btl-openib.txt", "no active ports found"): "no-port",
+    ("help-mpi-btl-openib.txt", "error in device init"): "openib-init",
+    ("help-mpi-btl-openib.txt", "ib port not selected"): "ib-port-refused",
+    ("help-mpi-btl-openib.txt", "no device params found"): "no-parameters",
+    ("help-mpi-btl-openib.txt", "init-fail-no-mem"): "memlock",
+    ("help-mpi-btl-openib.txt", "nonexistent port"): "device-missing",
+    ("help-mpi-btl-openib-cpc-base.txt", "no cpcs for port"): "no-cpc",
+    ("help-mtl-psm2.txt", "psm2 init"): "psm2",
+    ("help-mtl-psm2.txt", "unable to open endpoint"): "psm2",
+}
+
+_KEPT = re.compile(
+    b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"mca: bml: Using ", b"mca: bml: Not using ", b"select: component ", b"check:select: checking my pml",
+            b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
+            b"ucx is enabled on any transport", b"pml_ucx_open: UCX version", b"found loaded component ",
+            b"registering framework ",
+            b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
+            b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"comp_mask",
+            b"error obtaining device attributes for", b"contexts on opa device", b"An error occurred in MPI_Init",
+        )
+    )
+)  # fmt: skip
+#: Never taken for repetitions: the fields that follow differ.
+_SENTENCES = re.compile(b"|".join(re.escape(shape(sentence.encode())) for sentence, _, _ in _HELP))
+_CONTEXT = re.compile(
+    # fields of help messages and the line of dashes around them
+    rb"(?m:^|>: ?)\s{0,4}(?:"
+    + b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"Module: ", b"Host: ", b"Local host: ", b"Local device: ", b"Local adapter: ", b"Local port: ",
+            b"Device name: ", b"Device: ", b"CPCs attempted: ", b"Memlock limit: ", b"Nonexistent entities: ",
+            b"Error: ", b"PML ", b"-----------------------------------",
+            # the tables of hook_comm_method
+            b"Host  [", b"host | ", b" : ", b"key: ", b"UCX Transport/Device", b"ucx[", b"Connection summary: (",
+            b"on-host: ", b"off-host: ", b"Exceptions:", b"host : [",
+        )
+    )
+    + rb")|    [a-z_]{2,16} +[\w.:@-]+ *(?m:$)"
+)  # fmt: skip
+
+
+def worth(form: bytes) -> int:
+    """Whether lines of this shape may say something to this reader."""
+    if _KEPT.search(form):
+        return KEEP
+    return CONTEXT if _SENTENCES.search(form) or _CONTEXT.search(form) else IGNORE
+
+
+_HEAD = re.compile(r"\[(?P<host>[^\[\]\s:]{1,253}):(?P<pid>\d{1,10})\] ")
+_BTL = re.compile(
+    r"mca: bml: (?:Not u|U)sing (?P<btl>\w{1,40}) btl (?:for send )?to "
+    r"\[\[(?P<family>\d{1,10}),\d{1,10}\],(?P<rank>\d{1,9})\] on node (?P<node>\S{1,253})"
+    r"(?: because (?P<better>\w{1,40}) btl has higher exclusivity)?"
+)
+_PMLS = frozenset(("ob1", "ucx", "cm", "yalla", "bfo", "csum"))
+_PML = re.compile(r"select: component (\w{1,40}) selected")
+_PML_CHECK = re.compile(
+    r"check:select: checking my pml (\w{1,40}) against process \[\[(\d{1,10}),\d{1,10}\],\d{1,9}\] pml \w"
+)
+_MISMATCH = re.compile(
+    r"\[\[\d{1,10},\d{1,10}\],\d{1,9}\] selected pml (\w{1,40}), "
+    r"but peer \[\[\d{1,10},\d{1,10}\],\d{1,9}\] on (\S{1,253}) selected pml (\w{1,40})"
+)
+_PORT = re.compile(r"\[rank=(\d{1,9})\] openib: using port (\S{1,80}:\d{1,3})")
+_MTL = re.compile(r"mca:base:select:\( {0,9}mtl\) Selected component \[(\w{1,40})\]")
+_OFI = re.compile(r"mtl:ofi:prov(?:ider)?(?P<what>:domain)?: (?P<name>\S{1,80})")
+_LOADED = re.compile(r"components_(?:register|open): found loaded component (\w{1,40})")
+_FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
+_SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
+_UCX_VERSION = re.compile(r"pml_ucx_open: UCX version (\d[\w.]{0,30})")
+_MORE = re.compile(r"(\d{1,9}) more process(?:es)? ha(?:s|ve) sent help message (\S{1,120}) / (.{1,120}?)\s*\Z")
+_VERSION = re.compile(r"(?:Open MPI v|\(Open MPI\) v?)(\d{1,3}\.\d{1,3}[\w.]{0,20})")
+#: 1.2's help messages are one sentence.
+_NO_NICS_12 = re.compile(r"\[\d{1,9},\d{1,9},(\d{1,9})\]: (.{1,60}) on host (\S{1,253}) was unable to find any ")
+
+
+class Reader:
+    """Reads the lines of one stream; remembers the help message and the table that are being printed."""
+
+    def __init__(self) -> None:
+        self._help: _Help | None = None
+        self._table: _Table | None = None
+        self._framework: dict[tuple[str, str], str] = {}
+
+    def read(self, line: Line) -> Iterator[OpenMpiFact]:
+        """What the line says; of a help message or a table, when it has ended. Never raises."""
+        text = line.text
+        for head, part in segments(_HEAD, text):
+            said = Said(line.number, line.raw, head["host"], int(head["pid"]), line.rank)
+            yield from self._message(part, said)
+        yield from self._text(text, line)
+
+    def finish(self) -> Iterator[OpenMpiFact]:
+        """What was not ended when the stream did."""
+        yield from self._end_help()
+        yield from self._end_table()
+
+    def _message(self, text: str, said: Said) -> Iterator[OpenMpiFact]:
+        key = (said.host or "", str(said.pid))
+        if found := _BTL.search(text):
+            node = found["node"] if found["node"] not in ("unknown", "(null)", "NULL") else None
+            yield Btl(said, found["btl"], int(found["rank"]), node, int(found["family"]), found["better"])
+        elif (found := _PML.match(text)) and found.group(1) in _PMLS:
+            yield Pml(said, found.group(1))
+        elif found := _PML_CHECK.match(text):
+            yield Pml(said, found.group(1), int(found.group(2)))
+        elif found := _MISMATCH.search(text):
+            detail = f"{found.group(1)}, {found.group(3)} on {found.group(2)}"
+            yield Failure(said, "ompi", "pml-mismatch", True, said.host, detail=detail)
+        elif found := _PORT.search(text):
+            yield OpenibPort(said._replace(rank=int(found.group(1))), found.group(2))
+        elif found := _MTL.search(text):
+            yield Mtl(said, found.group(1))
+        elif found := _FRAMEWORK.search(text):
+            if len(self._framework) > 100_000:
+                self._framework.clear()
+            self._framework[key] = found.group(1)
+        elif found := _LOADED.search(text):
+            if framework := self._framework.get(key):
+                yield Component(said, framework, found.group(1))
+        elif found := _SUPPORT.search(text):
+            yield UcxSupport(said, found.group(1))
+        elif "ucx is enabled on any transport or device" in text:
+            yield UcxSupport(said, "any")
+        elif found := _UCX_VERSION.search(text):
+            yield Version(said, "UCX", found.group(1))
+        elif "ucp_ep_create(proc=" in text and "failed" in text:
+            yield Failure(said, "ompi", "unreachable", True, said.host)
+        elif (found := _MORE.match(text)) and (topic := _AGGREGATED.get((found.group(2), found.group(3)))):
+            yield Failure(said, "ompi", topic, detail=f"{found.group(1)} more processes")
+
+    def _text(self, text: str, line: Line) -> Iterator[OpenMpiFact]:
+        said = Said(line.number, line.raw, None, None, line.rank)
+        for sentence, topic, is_fatal in _HELP:
+            if sentence in text:
+                yield from self._end_help()
+                self._help = _Help(topic, is_fatal, said)
+                return
+        if self._help is not None:
+            ended = self._help.read(text, line.number)
+            if ended:
+                yield from self._end_help()
+        if (found := _OFI.search(text)) and not found["what"]:
+            head = _HEAD.search(text)
+            who = said._replace(host=head["host"], pid=int(head["pid"])) if head else said
+            yield OfiProvider(who, found["name"])
+        elif found := _VERSION.search(text):
+            yield Version(said, "Open MPI", found.group(1))
+        elif found := _NO_NICS_12.search(text):
+            who = said._replace(rank=int(found.group(1)))
+            yield Failure(who, "ompi", "no-nics", False, found.group(3), detail=found.group(2))
+        elif "PSM2 no hfi units" in text or "PSM2 can't open hfi unit" in text or "contexts on opa device" in text:
+            yield Failure(said, "ompi", "psm2")
+        elif "invalid comp_mask" in text or "error obtaining device attributes for" in text:
+            yield Failure(said, "ompi", "ofed-mismatch")
+        elif "An error occurred in MPI_Init" in text:
+            yield Failure(said, "ompi", "init-failed", True)
+        yield from self._table_line(text, said)
+
+    def _end_help(self) -> Iterator[Failure]:
+        if self._help is not None:
+            yield self._help.failure()
+            self._help = None
+
+    def _table_line(self, text: str, said: Said) -> Iterator[CommMethod]:
+        if found := _HOST_ROW.match(text):
+            if found.group(1) == "0":
+                yield from self._end_table()
+                self._table = _Table(said)
+            if self._table is not None:
+                self._table.hosts.append(HostRanks(found.group(2), _ranks(found.group(3))))
+        elif self._table is not None:
+            self._table.read(text, said)
+
+    def _end_table(self) -> Iterator[CommMethod]:
+        if self._table is not None:
+            yield self._table.comm_method()
+            self._table = None
+
+
+_FIELD = re.compile(r" {0,4}(\w[\w ]{1,40}): +(\S.{0,300})")
+_HELP_LINES = 40
+
+
+class _Help:
+    """A help message as it goes on."""
+
+    def __init__(self, topic: str, is_fatal: bool, said: Said) -> None:
+        self._topic = topic
+        self._is_fatal = is_fatal
+        name = _NAME.match(said.text) or _NAME.search(said.text[:300])
+        self._said = said._replace(rank=int(name.group(1))) if name else said
+        self._fields: dict[str, str] = {}
+
+    def read(self, text: str, number: int) -> bool:
+        """Take a field; whether the message has ended."""
+        if text.startswith("-----") or number > self._said.line + _HELP_LINES:
+            return True
+        if (found := _FIELD.match(text)) and len(self._fields) < 12:
+            self._fields.setdefault(found.group(1).strip().lower(), found.group(2).strip())
+        return False
+
+    def failure(self) -> Failure:
+        """What it said."""
+        get = self._fields.get
+        host = get("local host") or get("host")
+        device = get("local device") or get("local adapter") or get("device name") or get("device")
+        if device and (port := get("local port")) and ":" not in device:
+            device = f"{device}:{port}"
+        detail = get("module") or get("cpcs attempted") or get("memlock limit") or get("nonexistent entities")
+        return Failure(self._said._replace(host=host), "ompi", self._topic, self._is_fatal, host, device, detail)
+
+
+_NAME = re.compile(r"\[\[\d{1,10},\d{1,10}\],(\d{1,9})\]: ")
+
+_HOST_ROW = re.compile(r"Host (\d{1,7}) \[([^\[\]\s]{1,253})\] ranks (\d[\d ,.-]{0,400})")
+_MATRIX_ROW = re.compile(r"\s{0,8}(\d{1,7}) : (\S.{0,65000})")
+_CELL = re.compile(r"ucx\[ {0,3}\d{1,4}\]|\S+")
+_KEY = re.compile(r"key: (\S) == (\S{1,400})")
+_UCX_ID = re.compile(r"ucx\[ {0,3}(\d{1,4})\]:\s*\Z")
+_UCX_ROW = re.compile(r"\s{1,8}(\w{1,30}) +(\S{1,80})\s*\Z")
+_SUMMARY = re.compile(r"\s{0,4}(on|off)-host: +(all|most) connections are (\S{1,400})")
+_EXCEPTION = re.compile(r"\s{0,4}host (\d{1,7}):((?: \[\d{1,7}x \S{1,400}\]){1,50})")
+
+
+class _Table:
+    """A comm_method table as it goes on."""
+
+    def __init__(self, said: Said) -> None:
+        self.hosts: list[HostRanks] = []
+        self._said = said
+        self._rows: list[tuple[Said, int, list[str]]] = []
+        self._letters: dict[str, str] = {}
+        self._ucx: dict[str, list[str]] = {}
+        self._ucx_id: str | None = None
+        self._summary: dict[str, tuple[str, str, Said]] = {}
+
+    def read(self, text: str, said: Said) -> None:
+        """Take one line of it."""
+        if found := _MATRIX_ROW.match(text):
+            if len(self._rows) < 4096:
+                self._rows.append((said, int(found.group(1)), _CELL.findall(found.group(2))))
+        elif found := _KEY.match(text):
+            self._letters[found.group(1)] = found.group(2)
+        elif found := _UCX_ID.match(text):
+            self._ucx_id = found.group(1)
+            self._ucx[self._ucx_id] = []
+        elif found := _SUMMARY.match(text):
+            self._summary.setdefault(found.group(1), (found.group(2), found.group(3), said))
+            self._ucx_id = None
+        elif self._ucx_id is not None and (found := _UCX_ROW.match(text)):
+            self._ucx[self._ucx_id].append(f"{found.group(1)}/{found.group(2)}")
+
+    def comm_method(self) -> CommMethod:
+        """The table, with the cells' abbreviations written out."""
+        cells = tuple(
+            Cell(said, row, column, methods)
+            for said, row, texts in self._rows
+            for column, text in enumerate(texts)
+            if (methods := self._methods(text))
+        )
+        _, on_host, _ = self._summary.get("on", ("", "", self._said))
+        quantity, off_host, off_said = self._summary.get("off", ("", "", None))
+        return CommMethod(
+            self._said, tuple(self.hosts), cells,
+            self._methods(on_host), self._methods(off_host), quantity == "all", off_said,
+        )  # fmt: skip
+
+    def _methods(self, text: str) -> tuple[str, ...]:
+        text = self._letters.get(text, text)
+        if found := re.match(r"ucx\[ {0,3}(\d{1,4})\]", text):
+            return tuple(self._ucx.get(found.group(1), ())) or ("ucx",)
+        if text.startswith("ucx="):
+            # "ucx=TL;DEV,TL;DEV", cut at 200 characters: the last entry may be half of one
+            entries = [entry.replace(";", "/", 1) for entry in text[4:].split(",") if ";" in entry]
+            return tuple(entries[:-1] if len(text) >= 199 and len(entries) > 1 else entries) or ("ucx",)
+        return () if text in ("", "n/a") else (text,)
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    """``0 - 3, 8`` as numbers; empty where the list ends in dots or is absurd."""
+    ranks: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        if ".." in part or not low.strip().isdigit():
+            return ()
+        first = int(low)
+        last = int(high) if high.strip().isdigit() else first
+        if last - first > 100_000 or len(ranks) > 1_000_000:
+            return ()
+        ranks.extend(range(first, last + 1))
+    return tuple(ranks)

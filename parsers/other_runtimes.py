@@ -1,0 +1,56 @@
+"""Runtimes whose lines are recognised and not read yet: Intel MPI, MPICH, MVAPICH, libfabric, Gloo, Horovod.
+
+Marks are read off the sources and documentations of these runtimes. MPICH's version is read, as its UCX module says the
+rest in UCX's own lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ibkit.parsers.job_facts import Foreign, Said, Version
+from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+
+#: The mark, the runtime, the layer.
+_MARKS = (
+    (r"MPI startup\(\): |Intel\(R\) MPI Library", "Intel MPI", "mpi"),
+    (r"MVAPICH2?-\d|\bMV2_\w+ |\[\S+:mpi_rank_\d+\]\[", "MVAPICH", "mpi"),
+    (
+        r"==== Capability set configuration ====|==== UCX netmod Capability ====|MPIR_CVAR_|MPICH Version",
+        "MPICH",
+        "mpi",
+    ),
+    (r"provider: [^,]{1,60}, score = ", "MPICH", "mpi"),
+    (r"libfabric:(?:\d+:)?[^\s:]{1,60}:", "libfabric", "mpi"),
+    (r"\[Gloo\] Rank \d|\bGloo connectFullMesh|gloo/transport/", "Gloo", "gloo"),
+    (r"Using (?:MPI|Gloo|oneCCL) to perform (?:CPU|controller) operations|horovod/common/", "Horovod", "mpi"),
+)
+_PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
+_VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})")
+_SHAPES = re.compile(
+    b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"MPI startup()", b"Intel(R) MPI", b"MVAPICH", b"MV2_", b":mpi_rank_", b"==== Capability set",
+            b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"provider: ", b"libfabric:", b"[Gloo] ",
+            b"Gloo connectFullMesh", b"gloo/transport", b" to perform ", b"horovod/common",
+        )
+    )
+)  # fmt: skip
+
+
+def worth(form: bytes) -> int:
+    """Whether lines of this shape may say something to this reader."""
+    return KEEP if _SHAPES.search(form) else IGNORE
+
+
+def read(line: Line) -> Iterator[Foreign | Version]:
+    """What the line says. Never raises."""
+    said = Said(line.number, line.raw, None, None, line.rank)
+    if found := _VERSION.search(line.text):
+        yield Version(said, "MPICH", found.group(1))
+    for pattern, runtime, layer in _PATTERNS:
+        if pattern.search(line.text):
+            yield Foreign(said, runtime, layer)
+            return

@@ -1,0 +1,227 @@
+"""UCX log lines, 1.2 to 1.22: which transports a process uses for which kind of peer, and what it could not use.
+
+Formats were read in openucx/ucx at its release tags (src/ucs/debug/log.c, src/ucp/core/ucp_{worker,ep,context}.c,
+src/ucp/proto/proto_debug.c, src/ucp/wireup/{select,wireup_lane_info}.c, src/uct/ib). In short:
+
+- A line is ``[SEC.USEC] [HOST:PID:TID] FILE:LINE UCX LEVEL TEXT``; tables leave out everything between the second
+  bracket and the text.
+- 1.7 to 1.14, at level info: ``ep_cfg[N]: tag(TL/DEV TL/DEV); rma(...)`` once per *kind* of endpoint, not per peer. The
+  process itself is a peer, too. From 1.15 on ``[CONTEXT ]self|intra-node|inter-node cfg#N tag(...)``.
+- The transports in ``tag(...)`` are in the order of the lanes: the first carries the small messages, the others help
+  with large ones. ``ka(...)`` is keep-alive and no data.
+- ``UCX_PROTO_INFO=y`` prints a table per endpoint kind and operation; 1.22 prints the lanes as a table
+  (``Endpoint Config #N``) with the lanes' types.
+- ``network device 'X' is not available, please use one or more of`` is a warning; ``no ... transport to`` an error by
+  which the connection fails; verbs errors tell what the system refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ibkit.parsers.job_facts import Failure, Said, Setting, Version
+from ibkit.parsers.log_lines import IGNORE, KEEP, Line, segments, shape
+
+
+class Lane(NamedTuple):
+    """A transport of an endpoint. ``use`` is tag, am, rma, am_bw ...; ``device`` ``mlx5_0:1``, ``eth0``, ``memory``."""
+
+    use: str
+    transport: str
+    device: str
+
+
+class EndpointConfig(NamedTuple):
+    """The lanes of one kind of endpoint. ``scope`` is self, intra-node, inter-node, or None where the line has no word.
+
+    A table tells one device at a time: then ``is_row`` is True.
+    """
+
+    said: Said
+    number: int
+    scope: str | None
+    context: str | None
+    lanes: tuple[Lane, ...]
+    is_row: bool = False
+
+
+class ProtocolRow(NamedTuple):
+    """Which lanes carry one range of message sizes of an operation, of endpoint kind ``number``."""
+
+    said: Said
+    number: int
+    scope: str | None
+    context: str | None
+    operation: str
+    sizes: str
+    lanes: tuple[Lane, ...]
+
+
+class DeviceLink(NamedTuple):
+    """The link layer of an HCA port, IB or RoCE, as an error message tells it."""
+
+    said: Said
+    device: str
+    link: str
+
+
+UcxFact = EndpointConfig | ProtocolRow | DeviceLink | Version | Setting | Failure
+
+_SHAPES = re.compile(
+    b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"ep_cfg[", b"-node cfg#", b"self cfg#", b"not available", b" transport to ", b"UCX_", b"  Version ",
+            b"max locked memory", b"Cannot allocate memory", b"ibv_open_device(", b"ibv_exp_query_device(",
+            b"invalid comp_mask", b"valid pkey", b"specified pkey", b"IB ports found", b"is not active (state",
+            b"find a gid", b"retry count exceeded on", b"unhandled timeout", b"Endpoint Config #",
+        )
+    )
+    # A row of a table: the compact prefix, then a bar.
+    + rb"|\[\.\] \[[^\[\]]{0,300}\] {1,8}\|"
+)  # fmt: skip
+
+
+def worth(form: bytes) -> int:
+    """Whether lines of this shape may say something to this reader."""
+    return KEEP if _SHAPES.search(form) else IGNORE
+
+
+_HEAD = re.compile(r"\[\d{1,12}\.\d{1,9}\] \[(?P<host>[^\[\]\s:]{0,253}) *:(?P<pid>\d{1,10}) *:[^\[\]]{0,40}\] *")
+_TEXT = re.compile(r"(?:\S{1,120}:\d{1,7} +)?UCX +(?P<level>[A-Z]{3,6}) +(?P<text>\S.*)")
+
+_CONFIG = re.compile(
+    r"(?:(?P<context>\S{1,80}) )?(?:ep_cfg\[(?P<old>\d{1,6})\]:?"
+    r"|(?P<scope>self|intra-node|inter-node) cfg#(?P<new>\d{1,6}))\s+(?P<lanes>\w{1,20}\(.*)"
+)
+_LANES = re.compile(r"(\w{1,20})\(([^()]{0,2000})\)")
+_LANE = re.compile(r"\b([a-z][a-z0-9_]{1,30})/([\w.:@-]{1,80}|<\w+>)")
+_ENV = re.compile(r"UCX_\* env variables?: (.*)")
+_VERSION = re.compile(r"Version (\d[\w.+-]{0,40}) \(loaded from")
+
+
+class Reader:
+    """Reads the lines of one stream; remembers which table each process is printing."""
+
+    def __init__(self) -> None:
+        self._tables: dict[tuple[str | None, int | None], _Table] = {}
+
+    def read(self, line: Line) -> Iterator[UcxFact]:
+        """What the line says. Never raises."""
+        text = line.text
+        said = None
+        for head, part in segments(_HEAD, text):
+            said = Said(line.number, line.raw, head["host"] or None, int(head["pid"]), line.rank)
+            yield from self._part(part, said)
+        if said is None:
+            yield from self._part(text, Said(line.number, line.raw, None, None, line.rank))
+
+    def _part(self, text: str, said: Said) -> Iterator[UcxFact]:
+        if body := _TEXT.search(text):
+            yield from _message(body["text"], body["level"], said)
+        elif text.startswith("|"):
+            yield from self._row(text, said)
+
+    def _row(self, text: str, said: Said) -> Iterator[UcxFact]:
+        key = said.host, said.pid
+        if title := _TITLE.match(text):
+            if len(self._tables) > 10_000:
+                self._tables.clear()
+            number = title["lanes"] or title["old"] or title["new"]
+            scope = title["type"] or title["scope"]
+            context = title["ctx"] or title["context"]
+            operation = None if title["lanes"] else (title["operation"] or "").strip()
+            self._tables[key] = _Table(int(number), scope, context, operation)
+        elif (table := self._tables.get(key)) is not None:
+            cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+            if table.operation is not None and len(cells) == 3:
+                lanes = tuple(Lane("proto", *lane) for lane in _LANE.findall(cells[2]))
+                if lanes:
+                    yield ProtocolRow(said, *table[:3], table.operation, cells[0], lanes)
+            elif table.operation is None and len(cells) == 4 and cells[2].isdigit():
+                transport = cells[0] or table.transport
+                self._tables[key] = table._replace(transport=transport)
+                device = cells[1].split(" ", 1)[0]
+                lanes = tuple(Lane(use.strip(), transport, device) for use in cells[3].split(","))
+                if transport:
+                    yield EndpointConfig(said, *table[:3], lanes, True)
+
+
+class _Table(NamedTuple):
+    number: int
+    scope: str | None
+    context: str | None
+    operation: str | None
+    transport: str = ""
+
+
+_TITLE = re.compile(
+    r"\| {0,200}(?:Endpoint Config #(?P<lanes>\d{1,6}) "
+    r"\((?:ctx: (?P<ctx>[^,()]{1,80}), )?type: (?P<type>[a-z-]{4,12})\)"
+    r"|(?:(?P<context>[^\s|]{1,80}) )?(?:ep_cfg\[(?P<old>\d{1,6})\]"
+    r"|(?P<scope>self|intra-node|inter-node) cfg#(?P<new>\d{1,6})) {0,200}\| (?P<operation>[^|]{1,400})\|)"
+)
+
+
+def _message(text: str, level: str, said: Said) -> Iterator[UcxFact]:
+    if config := _CONFIG.match(text):
+        lanes = tuple(
+            Lane(use, *lane) for use, inside in _LANES.findall(config["lanes"]) for lane in _LANE.findall(inside)
+        )
+        if lanes:
+            number = int(config["old"] or config["new"])
+            yield EndpointConfig(said, number, config["scope"], config["context"], lanes)
+    elif found := _ENV.match(text):
+        for word in found.group(1).split():
+            name, equals, value = word.partition("=")
+            if equals and name.startswith("UCX_"):
+                yield Setting(said, "ucx", name, value)
+    elif found := _VERSION.match(text):
+        yield Version(said, "UCX", found.group(1))
+    else:
+        yield from _failure(text, level, said)
+
+
+_UNAVAILABLE = re.compile(
+    r"(?P<kind>(?:[\w ]{1,30} )?device|transport)s? (?P<names>'.{1,400}?) (?:is|are) not available"
+    r"(?:, please use one or more of: (?P<offered>.*))?"
+)
+_UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
+_OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
+_ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
+_NO_MEMORY = "Cannot allocate memory"
+
+
+def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
+    """Topics of UCX's failures. An error of a transport that is tried first is no end; a lost connection is."""
+
+    def fail(topic: str, is_fatal: bool = False, device: str | None = None, detail: str | None = None) -> Failure:
+        return Failure(said, "ucx", topic, is_fatal, said.host, device, detail)
+
+    if found := _UNAVAILABLE.search(text):
+        topic = "transport-missing" if found["kind"] == "transport" else "device-missing"
+        yield fail(topic, device=found["names"].replace("'", ""), detail=found["offered"])
+    elif _UNREACHABLE.match(text):
+        yield fail("unreachable", level in ("ERROR", "FATAL"))
+    elif found := _OPEN.search(text):
+        yield fail("resources" if _NO_MEMORY in found.group(2) else "open-device", device=found.group(1))
+    elif "Please set max locked memory" in text:
+        yield fail("memlock")
+    elif "mlx5dv_devx_obj_create" in text and _NO_MEMORY in text:
+        yield fail("resources")
+    elif "ibv_" in text and _NO_MEMORY in text:
+        yield fail("memlock")
+    elif "invalid comp_mask" in text or ("ibv_exp_query_device(" in text and "returned 38" in text):
+        yield fail("ofed-mismatch")
+    elif "no valid pkey" in text or "unable to find specified pkey" in text:
+        yield fail("pkey")
+    elif "failed to find a gid" in text:
+        yield fail("gid")
+    elif "no compatible IB ports found" in text or "is not active (state" in text:
+        yield fail("no-port")
+    elif "retry count exceeded on" in text or "unhandled timeout" in text:
+        if found := _ON_LINK.search(text):
+            yield DeviceLink(said, found.group(1), found.group(2))
+        yield fail("connection-lost", level in ("ERROR", "FATAL"))
