@@ -20,16 +20,8 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
     Without ``whole``, which is much cheaper, /sys is asked alone, and for the start of its GID and P_Key tables.
     """
     listing = source.list(sysfs.CLASS)
-    hcas: list[Hca] = []
-    problems: list[Problem] = []
-    for entry in sorted(listing.entries or (), key=lambda entry: _natural(entry.name)):
-        if entry.kind in ("link", "folder"):
-            hca, found = sysfs.read_hca(source, entry.name, whole_tables=whole)
-            hcas.append(hca)
-            problems += found
-    if whole:
-        hcas, found = _with_verbs(source, hcas)
-        problems += found
+    names = sorted((entry.name for entry in listing.entries or () if entry.kind in ("link", "folder")), key=_natural)
+    hcas, problems = _with_verbs(source, names) if whole else _from_sysfs(source, names)
     if any(hca.error is None for hca in hcas):
         return HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
     told, found = ibstat.read_hcas(source)
@@ -40,20 +32,27 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
     return HostHcas(host, problems=(explain_absence(source, listing), *problems, *found))
 
 
-def _with_verbs(source: Source, hcas: list[Hca]) -> tuple[list[Hca], list[Problem]]:
+def _from_sysfs(source: Source, names: Iterable[str]) -> tuple[list[Hca], list[Problem]]:
+    found = [sysfs.read_hca(source, name, whole=False) for name in names]
+    return [hca for hca, _ in found], [problem for _, problems in found for problem in problems]
+
+
+def _with_verbs(source: Source, names: Iterable[str]) -> tuple[list[Hca], list[Problem]]:
     from ibkit.collectors.verbs import merge, read_verbs  # only who asks for all of it pays for it
 
     told, problems = read_verbs(source)
-    merged = []
-    for hca in hcas:
-        other = told.pop(hca.name, None)
-        if other is None or hca.error:
-            merged.append(other or hca)
+    hcas = []
+    for name in names:
+        verbs = told.pop(name, None)
+        hca, found = sysfs.read_hca(source, name, whole=True, verbs=verbs)
+        problems += found
+        if verbs is None or hca.error:
+            hcas.append(verbs or hca)
         else:
-            both, found = merge(hca, other)
-            merged.append(both)
+            both, found = merge(hca, verbs)
+            hcas.append(both)
             problems += found
-    return [*merged, *told.values()], problems
+    return [*hcas, *told.values()], problems
 
 
 def _advice(hcas: Iterable[Hca]) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ Formats: the kernel's ``drivers/infiniband/core/sysfs.c`` (ports, GIDs, P_Keys) 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 
 from ibkit.model.host import GidEntry, Hca, HcaPort
@@ -26,11 +26,12 @@ _PKEY = re.compile(r"0x[0-9a-fA-F]{1,4}\Z")
 _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,10})\Z")
 
 
-def read_hca(source: Source, name: str, *, whole_tables: bool) -> tuple[Hca, list[Problem]]:
+def read_hca(source: Source, name: str, *, whole: bool, verbs: Hca | None = None) -> tuple[Hca, list[Problem]]:
     """One device, and what of it could not be read.
 
-    Without ``whole_tables``, only the first run of filled GIDs and P_Keys is read: the tables have hundreds of entries
-    and are filled from the front. Holes come with addresses that went away.
+    The tables of GIDs and P_Keys have hundreds of entries and are filled from the front; holes come with addresses
+    that went away. Only ``whole`` reads all of them; without it the first run of filled entries is read. Where
+    ``verbs`` has told which entries are filled, these are read and no others.
     """
     problems: list[Problem] = []
     device = _Folder(source, f"{CLASS}/{name}", problems)
@@ -55,7 +56,8 @@ def read_hca(source: Source, name: str, *, whole_tables: bool) -> tuple[Hca, lis
         source="sysfs",
     )
     netdevs = _netdevs_by_port(source, device, numbers)
-    ports = [_port(_Folder(source, f"{device.path}/ports/{n}", problems), n, hca, whole_tables) for n in numbers]
+    told = {port.port: port for port in verbs.ports} if verbs else {}
+    ports = [_port(_Folder(source, f"{device.path}/ports/{n}", problems), n, hca, whole, told.get(n)) for n in numbers]
     ports = [port._replace(netdevs=_netdevs(source, netdevs.get(port.port, ()), port)) for port in ports]
     if ports and all(port.state is None and port.physical_state is None for port in ports):
         error = problems[0].text
@@ -115,14 +117,14 @@ class _Folder:
         self.problem(f"{name} is {text!r:.80}, no number", name, "bad-value")
         return None
 
-    def table(self, name: str, *, whole: bool) -> Iterator[tuple[int, str]]:
-        """Index and text of each entry, up to the end of the table.
+    def table(self, name: str, *, whole: bool, only: Iterable[int] = ()) -> Iterator[tuple[int, str]]:
+        """Index and text of each entry, up to the end of the table, or of the ``only`` ones that are worth a read.
 
         Unless ``whole``, up to the first empty entry behind a filled one: in a container, the first entries may be
         another namespace's and look empty.
         """
         filled = False
-        for index in count():
+        for index in only or count():
             answer = self.source.read(f"{self.path}/{name}/{index}")
             text = answer.text
             if text is not None:
@@ -150,10 +152,12 @@ def _port_numbers(source: Source, device: _Folder) -> list[int]:
     return sorted(int(name) for name in answer.names if name.isascii() and name.isdigit() and len(name) < 6)
 
 
-def _port(folder: _Folder, number: int, hca: Hca, whole_tables: bool) -> HcaPort:
+def _port(folder: _Folder, number: int, hca: Hca, whole: bool, verbs: HcaPort | None) -> HcaPort:
     link_layer = folder.text("link_layer")
     rate, width, speed = _rate(folder)
-    gids = list(_gids(folder, whole_tables))
+    # Entry 0 is the port's GUID, whatever verbs says of it.
+    filled = sorted({0, *(entry.gid_index for entry in verbs.gids)}) if verbs and verbs.gids else []
+    gids = list(_gids(folder, whole, filled))
     port = HcaPort(
         number,
         state=folder.coded("state", STATE_OF_CODE, expected=True),
@@ -169,8 +173,8 @@ def _port(folder: _Folder, number: int, hca: Hca, whole_tables: bool) -> HcaPort
         port_guid=_port_guid(gids, link_layer),
         capability_mask=folder.number("cap_mask"),
         gids=tuple(_gid_entry(folder, hca, link_layer, index, gid) for index, gid in gids if gid),
-        pkeys=tuple(_pkeys(folder, whole_tables)),
-        tables_whole=whole_tables,
+        pkeys=tuple(_pkeys(folder, whole)),
+        tables_whole=whole,
     )
     return what_counts(port, hca)
 
@@ -188,9 +192,9 @@ def _rate(folder: _Folder) -> tuple[float | None, str | None, str | None]:
     return rate or None, f"{found[2]}x" if found[2] else None, found[3]
 
 
-def _gids(folder: _Folder, whole: bool) -> Iterator[tuple[int, Gid]]:
+def _gids(folder: _Folder, whole: bool, only: Iterable[int]) -> Iterator[tuple[int, Gid]]:
     """Index and GID of each entry, empty ones (0) too."""
-    for index, text in folder.table("gids", whole=whole):
+    for index, text in folder.table("gids", whole=whole, only=only):
         try:
             yield index, Gid.parse(text)
         except ValueError:
