@@ -20,12 +20,13 @@ from typing import NamedTuple
 from ibkit.parsers import diag_messages
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.diag_messages import Message
-from ibkit.parsers.lines import Noise, lines_of
+from ibkit.parsers.lines import BEFORE, Noise, lines_of
 
 TOPOLOGY, PORTS = "topology", "ports"
 
 #: A port's number is one byte, of which 255 is reserved (InfiniBand Architecture Specification, 14.2.5.3 NodeInfo).
 MAX_PORT = 254
+MAX_GUID = (1 << 64) - 1
 #: More bad lines than this are counted, not listed.
 MAX_BAD_LINES = 200
 #: What the tool calls the speeds; anything else at a text's very end may be half a word.
@@ -138,6 +139,7 @@ _HEADER_START = re.compile(r'(?:Switch|Ca|Rt)\s*+[0-9]++\s*+"')
 _LETTER = {"Switch": "S", "Ca": "H", "Rt": "R"}
 _PORT0 = re.compile(r"(base|enhanced) port 0 lid ([0-9]{1,9}) lmc ([0-9]{1,9})\s*+$")
 _ID = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(?:0[xX])?" + _ID_HEX + r"(?![0-9a-fA-F])(.*)")
+_MOST = {"vendid": 0xFFFFFF, "devid": 0xFFFF}  # the widths of NodeInfo's fields
 _ID_OF = {"Switch": "switchguid", "Ca": "caguid", "Rt": "rtguid"}
 _SWITCH_PORT = re.compile(r"\(" + _ID_HEX + r"\)\s*+(?:#\s*+(.*\S))?")
 _CHASSIS = re.compile(r"\s*+#\s*+Chassis ([0-9]{1,9})")
@@ -150,7 +152,7 @@ _END = r"(SW|CA|RT|\?\?)\s*+([0-9]{1,9})\s++([0-9]{1,9})\s++0x" + _ID_HEX + "(?!
 _REPORT_START = re.compile(_END)
 _REPORT = re.compile(
     _END + r"\s++([0-9]{1,3}x|\?\?)\s*+(\S++)"
-    r"(?:\s++-\s++" + _END + r"\s*+\((.*)\)\s*+$|(?!\s++-\s++(?:SW|CA|RT|\?\?)\s)(.*)$)"
+    r"(?:\s++-\s++" + _END + r"\s*+\((.*)\)\s*+$|(?!\s++-(?:\s|$))(.*)$)"
 )
 
 
@@ -201,8 +203,8 @@ class _Reader:
         doubled = self._lines.count("") * 2 >= len(self._lines) - 2
         for number, line in enumerate(self._lines, 1):
             first = line[:1]
-            if first == " " or first == "\t":
-                line = line.strip()  # indented by whoever pasted it
+            if first in BEFORE:
+                line = line.lstrip(BEFORE)  # indented or quoted by whoever sent it
                 first = line[:1]
             if first == "[":
                 found = match_row(line)
@@ -241,16 +243,16 @@ class _Reader:
         problems += self._problems + self._bad + self._noise.problems(self._source)
         if self._bad_count > len(self._bad):
             text = f"{self._bad_count - len(self._bad)} more lines that cannot be read"
-            problems.append(Problem("bad-line", text, None, self._source))
+            problems.append(Problem("bad-line", text, None, self._source or None))
         if self.blocks and self.rows:
             text = "a topology and a ports report in one text; the topology is used"
-            problems.append(Problem("several-forms", text, self.rows[0].line, self._source))
+            problems.append(Problem("several-forms", text, self.rows[0].line, self._source or None))
         if self.sweeps > 1:
             text = f"the text holds {self.sweeps} sweeps; they are read as one"
-            problems.append(Problem("several-sweeps", text, None, self._source))
+            problems.append(Problem("several-sweeps", text, None, self._source or None))
         if self._orphans:
             text = f"{len(self._orphans)} rows of ports without their node's header"
-            problems.append(Problem("no-header", text, self._orphans[0], self._source))
+            problems.append(Problem("no-header", text, self._orphans[0], self._source or None))
         problems.sort(key=lambda problem: (problem.line is None, problem.line or 0))
         return Parsed(topology, tuple(problems), False if self.lost else None)
 
@@ -275,7 +277,10 @@ class _Reader:
         if not self._ids:
             self._gap = False
             self._end_block()
-        self._ids[key] = number, int(digits, 16), rest
+        if int(digits, 16) > _MOST.get(key, MAX_GUID):
+            self._bad_line(number, line, "an identification line")
+        else:
+            self._ids[key] = number, int(digits, 16), rest
         return True
 
     def _header(self, number: int, line: str) -> bool:
@@ -291,9 +296,9 @@ class _Reader:
         guid = int(digits, 16)
         if letter != _LETTER[kind]:
             text = f"0x{guid:016x} is a {kind}, but its id is of another type"
-            self._problems.append(Problem("contradiction", text, number, self._source))
+            self._problems.append(Problem("contradiction", text, number, self._source or None))
         name, port0, lid, lmc = _header_comment(kind, comment or "")
-        if comment is None or (kind == "Switch" and lid is None):
+        if name is None or (kind == "Switch" and lid is None):
             self._bad_line(number, line, "the end of a node's header")
         told = self._ids.get(_ID_OF[kind])
         if self._ids and (self._gap or told) and (told is None or told[1] != guid):
@@ -301,7 +306,7 @@ class _Reader:
                 self._drop_ids()
             elif told:
                 text = f"0x{guid:016x} has 0x{told[1]:016x} in its identification line"
-                self._problems.append(Problem("contradiction", text, told[0], self._source))
+                self._problems.append(Problem("contradiction", text, told[0], self._source or None))
         self._block = self._with_ids(NodeBlock(number, kind, guid, name, int(count), (), port0, lid, lmc))
         return True
 
@@ -311,6 +316,8 @@ class _Reader:
         if not ids:
             return block
         self._ids = {}
+        if _ID_OF[block.kind] not in ids:
+            self._lose("no-id", "identification lines of this node are missing", block.line)
         port_guid = slot = chassis = None
         if "switchguid" in ids:
             found = _SWITCH_PORT.match(ids["switchguid"][2])
@@ -334,8 +341,7 @@ class _Reader:
         self._end_block()
         number = min(line for line, _, _ in self._ids.values())
         self._ids = {}
-        self.lost = True
-        self._problems.append(Problem("no-header", "a node without its header", number, self._source))
+        self._lose("no-header", "a node without its header", number)
 
     def _row(self, row: PortRow) -> None:
         if self._ids:
@@ -353,9 +359,8 @@ class _Reader:
             self._drop_ids()
             return
         number, guid, _ = self._ids[_ID_OF[kind]]
-        self.lost = True
         text = f"0x{guid:016x} has no header, so its name and number of ports are not known"
-        self._problems.append(Problem("no-header", text, number, self._source))
+        self._lose("no-header", text, number)
         self._block = self._with_ids(NodeBlock(number, kind, guid, None, None, ()))
 
     def _end_block(self) -> None:
@@ -429,7 +434,7 @@ class _Reader:
             name, peer_name = names[0] if len(names) == 1 else (None, None)
             if name is None:
                 text = f"the names in {row.end.name or ''!r:.120} cannot be told apart"
-                self._problems.append(Problem("bad-name", text, row.line, self._source))
+                self._problems.append(Problem("bad-name", text, row.line, self._source or None))
             rows.append(row._replace(end=row.end._replace(name=name), peer=row.peer._replace(name=peer_name)))
         return tuple(rows)
 
@@ -446,18 +451,24 @@ class _Reader:
         self.lost = True
         self._bad_count += 1
         if len(self._bad) < MAX_BAD_LINES:
-            self._bad.append(Problem("bad-line", f"{what} cannot be read: {line[:120]!r}", number, self._source))
+            self._bad.append(
+                Problem("bad-line", f"{what} cannot be read: {line[:120]!r}", number, self._source or None)
+            )
 
     # The end of the text
 
-    def _cut(self, text: str) -> None:
+    def _lose(self, kind: str, text: str, line: int) -> None:
         self.lost = True
-        self._problems.append(Problem("cut", text, len(self._lines), self._source))
+        self._problems.append(Problem(kind, text, line, self._source or None))
+
+    def _cut(self, text: str) -> None:
+        self._lose("cut", text, len(self._lines))
 
     def _end_cut(self) -> None:
         """The last line has no line end: half a word at the end of a text must not pass for a whole one."""
         last = len(self._lines)
-        if any(problem.line == last for problem in self._bad):
+        unnamed = self.rows and self.rows[-1].line == last and self.rows[-1].end.name is None
+        if unnamed or any(problem.line == last for problem in self._bad):
             self._cut("the text ends in the middle of a line")
         elif self.blocks and self.blocks[-1].rows and self.blocks[-1].rows[-1].line == last:
             row = self.blocks[-1].rows[-1]
@@ -500,7 +511,7 @@ def _header_comment(kind: str, comment: str) -> tuple[str | None, str | None, in
     start = max(comment.rfind("base port 0"), comment.rfind("enhanced port 0"))
     found = _PORT0.match(comment, start) if start >= 0 else None
     if not found:
-        return _whole_name(comment), None, None, None
+        return _unquoted(comment, '"') if comment[:1] == '"' else None, None, None, None
     return _unquoted(comment[:start], '"'), found[1], int(found[2]), int(found[3])
 
 
@@ -509,22 +520,19 @@ def _name_and_tail(comment: str) -> tuple[str | None, re.Match[str] | None]:
     start = comment.rfind("lid ")
     found = _TAIL.match(comment, start) if start >= 0 else None
     if not found:
-        return _whole_name(comment), None
+        return _unquoted(comment, '"') if comment[:1] == '"' else None, None
     return _unquoted(comment[:start], '"'), found
 
 
-def _whole_name(text: str) -> str | None:
-    """A name with both quotes; one without the second may be cut, so it is none."""
-    text = text.strip()
-    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' else None
-
-
 def _unquoted(text: str, quote: str) -> str | None:
-    """What the outermost quotes hold, blanks included; all of it, trimmed, where there are none."""
+    """What the outermost quotes hold, blanks included; all of it, trimmed, where it has none.
+
+    A text with one of the two is cut or torn, and what is left of it is no name.
+    """
     text = text.strip()
-    if text[:1] == quote:
-        return text[1:-1] if len(text) >= 2 and text[-1] == quote else text[1:]
-    return text.removesuffix(quote) or None
+    if text[:1] == quote or text[-1:] == quote:
+        return text[1:-1] if len(text) >= 2 and text[0] == text[-1] else None
+    return text or None
 
 
 def _splits(names: str) -> list[tuple[str, str]]:
@@ -541,5 +549,5 @@ def _splits(names: str) -> list[tuple[str, str]]:
         if separator == "' - '":
             found.append((left[1:], right[:-1]))
         else:
-            found.append((_unquoted(left, "'") or "", _unquoted(right, "'") or ""))
+            found.append((left.strip().strip("'"), right.strip().strip("'")))
     return found

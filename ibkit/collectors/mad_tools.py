@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ibkit.collectors.absence import explain_absence
+from ibkit.collectors.access import may_open, read_identity
 from ibkit.collectors.sysfs import CLASS
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers.base import Problem
@@ -78,11 +79,7 @@ def _not_opened(source: Source, messages: tuple[Message, ...]) -> tuple[str, str
     reasons = {message.reason for message in messages if message.kind == diag.CANNOT_OPEN}
     if "No such device" in reasons or (ports and all(port.is_unusable for port in ports)):
         return "no-port", "no InfiniBand port can be used: all are disabled; `ibkit status` shows their state"
-    which = _closed_umad(source)
-    return "umad-denied", (
-        f"the port's umad device could not be opened, probably for want of permission{which}: run as root, or let a "
-        "udev rule give your group access"
-    )
+    return "umad-denied", f"{_umad_obstacle(source)}: run as root, or let a udev rule give your group access"
 
 
 class _Port(NamedTuple):
@@ -105,12 +102,13 @@ def _ports(source: Source, devices: Iterable[str]) -> list[_Port]:
     return ports
 
 
-def _closed_umad(source: Source) -> str:
-    """The mode of a umad device that is not open to everybody."""
+def _umad_obstacle(source: Source) -> str:
+    """Which device file stands in the way, as far as its mode and the user's groups tell."""
+    identity = read_identity(source)
     for entry in source.list(UMAD_FOLDER).entries or ():
-        if entry.name.startswith("umad") and entry.mode is not None and entry.mode & 0o006 != 0o006:
-            return f" ({UMAD_FOLDER}/{entry.name} has mode {entry.mode:04o})"
-    return ""
+        if entry.name.startswith("umad") and may_open(entry, identity) is False:
+            return f"{identity} may not open {UMAD_FOLDER}/{entry.name} (mode {entry.mode or 0:04o})"
+    return "the port's umad device could not be opened, probably for want of permission"
 
 
 def _ended(answer: CommandAnswer, messages: tuple[Message, ...]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ neighbour without a block of its own, proves that something is missing; and wher
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ibkit.collectors.cabling import Cable, Cabling, Claim, Findings, end_key, end_text
@@ -26,7 +26,7 @@ from ibkit.model.fabric import (
 )
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Parsed
-from ibkit.parsers.ibnetdiscover import MAX_PORT, PORTS, NodeBlock, PortRow, Topology
+from ibkit.parsers.ibnetdiscover import MAX_PORT, PORTS, NodeBlock, PortRow, ReportRow, Topology
 
 _TYPES = {
     "Switch": SWITCH, "Ca": CHANNEL_ADAPTER, "Rt": ROUTER, "???": UNKNOWN_TYPE,
@@ -38,6 +38,7 @@ AGGREGATION_NODE_NAME = "Mellanox Technologies Aggregation Node"
 AGGREGATION_NODE_DEVICE = 0xCF09
 #: LIDs that say "none assigned": 0, and the permissive LID (InfiniBand Architecture Specification, 4.1.3).
 NO_LIDS = (0, 0xFFFF)
+MAX_LID = 0xBFFF  # what follows up to 0xFFFE is multicast
 _PORT_GUIDS = (
     "a ports report has port GUIDs only: those shown for channel adapters and routers are the GUIDs of their first "
     "port that is up, and ports that cannot be seen to share an adapter count as one each"
@@ -58,6 +59,7 @@ def assemble(parsed: Parsed[Topology], *, source: str, swept_clean: bool | None)
         blocks, unlinked = blocks_of(topology.rows)
         draft.read(blocks, topology.from_node)
         draft.add_unlinked(unlinked)
+        draft.look_for_end(topology.rows)
         if any(block.kind != "Switch" for block in blocks):
             draft.findings.add("port-guids", _PORT_GUIDS)
     else:
@@ -72,13 +74,14 @@ def assemble(parsed: Parsed[Topology], *, source: str, swept_clean: bool | None)
 class _DraftNode:
     """A node while statements about it are gathered. ``ports``: number -> (port GUID, panel label)."""
 
-    __slots__ = ("block", "guid", "name", "ports", "type")
+    __slots__ = ("block", "guid", "lmc", "name", "ports", "type")
 
     def __init__(self, guid: Guid, node_type: str, name: str | None, block: NodeBlock | None = None) -> None:
         self.guid = guid
         self.type = node_type
         self.name = name
         self.block = block
+        self.lmc = block.lmc if block else None
         self.ports: dict[int, tuple[int | None, int | None]] = {}
 
 
@@ -121,6 +124,14 @@ class _Draft:
                 node.ports.setdefault(port.number, (port.port_guid, None))
                 if port.lid is not None:
                     self._state_lid(end_key(port.guid, port.number), port.lid)
+
+    def look_for_end(self, rows: Sequence[ReportRow]) -> None:
+        """A switch's rows are printed down to port 1, so a report that ends before that is cut."""
+        last = rows[-1].end
+        numbers = [row.end.number for row in rows if row.end.guid == last.guid]
+        if last.kind == "SW" and last.number != 1 and numbers == sorted(numbers, reverse=True):
+            text = f"the report ends at port {last.number} of {Guid(last.guid)}: rows are missing"
+            self.findings.add("cut", text, rows[-1].line, lacking=True)
 
     def _add_block(self, block: NodeBlock) -> NodeBlock:
         guid = Guid(block.guid)
@@ -168,6 +179,7 @@ class _Draft:
         key, peer_key = end_key(node.guid, row.number), end_key(peer.guid, row.peer_port)
         if row.lid is not None:
             self._state_lid(key, row.lid)
+            node.lmc = row.lmc
         if row.peer_lid is not None:
             self._state_lid(end_key(peer.guid, 0) if peer.type == SWITCH else peer_key, row.peer_lid)
         self._cabling.add(key, Claim(peer_key, row.width, row.speed, row.line))
@@ -213,6 +225,12 @@ class _Draft:
             more = f" and {len(strangers) - 1} more nodes are" if len(strangers) > 1 else " is"
             text = f"{first.guid} ({first.name or 'no name'}){more} named by neighbours but not listed: the text is cut"
             self.findings.add("no-block", text, lacking=True)
+        linked = {key >> 8 for cable in cables for key in cable[:2]}
+        alone = [node for guid, node in self._nodes.items() if guid not in linked] if len(self._nodes) > 1 else []
+        if alone:
+            more = f" and {len(alone) - 1} more nodes have" if len(alone) > 1 else " has"
+            text = f"{alone[0].guid}{more} no link, though a sweep reaches nodes by links alone: rows are missing"
+            self.findings.add("no-link", text, lacking=True)
         rows = [(key, claim) for key, claim in self._cabling.one_sided() if self._nodes[claim.peer >> 8].block]
         if rows:
             key, claim = rows[0]
@@ -241,11 +259,11 @@ class _Draft:
             nodes[draft.guid] = Node(
                 draft.guid,
                 _type_of(draft, shares_switch=image is not None and image in images),
-                draft.name,
+                draft.name or None,  # an empty name is what the tool prints of a node that did not tell it
                 draft.block.port_count if draft.block else None,
                 self._ports(draft, linked, unlisted_linked),
                 self._lid(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
-                draft.block.lmc if draft.block else None,
+                draft.lmc,
                 None if image is None else Guid(image),
                 draft.block.vendor_id if draft.block else None,
                 draft.block.device_id if draft.block else None,
@@ -299,10 +317,12 @@ class _Draft:
             if counts[0][1] == counts[1][1]:
                 return None
             lid = counts[0][0]
-        if lid > 0xFFFF:
-            self.findings.add("bad-lid", f"{end_text(key)} has the LID {lid}, which is none")
+        if lid in NO_LIDS:
             return None
-        return None if lid in NO_LIDS else lid
+        if lid > MAX_LID:
+            self.findings.add("bad-lid", f"{end_text(key)} has the LID {lid}, which no port can have")
+            return None
+        return lid
 
 
 def _type_of(draft: _DraftNode, *, shares_switch: bool) -> str:

@@ -94,6 +94,7 @@ def _node(node: Node) -> dict[str, Any]:
         "name": node.name,
         "ports": node.port_count,
         "lid": lid_of(node),
+        "lmc": node.lmc,
         "system_image_guid": None if node.system_image_guid is None else str(node.system_image_guid),
         "vendor_id": _id(node.vendor_id),
         "device_id": _id(node.device_id),
