@@ -8,9 +8,9 @@ status says little, so these lines are evidence: a sweep that missed a subtree s
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ibkit.parsers.base import MAX_LINE_CHARS
+from ibkit.parsers.records import NamedTuple
 
 #: ``kind`` of a message.
 NO_UMAD = "no-umad"  # the kernel module ib_umad is not loaded (or the host has no device at all)

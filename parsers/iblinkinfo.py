@@ -14,12 +14,12 @@ reader must know:
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
 from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.link_row import LinkRow, parse_row
+from ibkit.parsers.records import NamedTuple
 
 GROUPED, LINES = "grouped", "lines"
 #: Width that the line form pads names to.

@@ -5,7 +5,7 @@ A record is what one line (or one table) says, no more. What follows from all of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ibkit.parsers.records import NamedTuple
 
 
 class Said(NamedTuple):

@@ -11,7 +11,8 @@ they are read from the outside in.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from ibkit.parsers.records import NamedTuple
 
 #: Signalling rate per lane, as printed, to the name of the speed (InfiniBand Architecture Specification volume 1,
 #: section 14.2.5.6, PortInfo LinkSpeedActive and LinkSpeedExtActive; FDR10 is NVIDIA's).

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import compress, count
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
+from ibkit.parsers.records import NamedTuple
 
 #: Read at once (bytes): small enough to stay in a core's cache, which is worth a third of the time.
 BLOCK_BYTES = 1 << 17

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from typing import NamedTuple
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import BULK, IGNORE, KEEP, Line, shape
+from ibkit.parsers.records import NamedTuple
 
 
 class Channel(NamedTuple):
@@ -155,7 +155,8 @@ _SHAPES = re.compile(
         for mark in (
             b" WARN ", b"NET/", b"NET :", b"Using network", b"Using internal Network", b"Using external Network",
             b" - Init ", b" - COMPLETE", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
-            b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"libibverbs", b"set by environment", b" set to ", b"NCCL_",
+            b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"libibverbs",
+            b"set by environment", b" set to ", b"NCCL_",
             b"Bootstrap", b"NET plugin", b"COLLNET", b"ncclSystemError", b"ncclRemoteError", b"ncclInternalError",
             b"NCCL failure", b"NCCL error", b"NCCL Error", b"unhandled system error", b"Avg bus bandwidth",
             b"Net device", b"Call to ibv",

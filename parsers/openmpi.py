@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ibkit.parsers.job_facts import Failure, Said, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
+from ibkit.parsers.records import NamedTuple
 
 
 class Btl(NamedTuple):

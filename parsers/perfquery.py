@@ -12,11 +12,11 @@ versions do so for PortXmitWait and QP1Dropped of the plain page: the mask decid
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
+from ibkit.parsers.records import NamedTuple
 
 PORT_COUNTERS = "PortCounters"
 PORT_COUNTERS_EXTENDED = "PortCountersExtended"

@@ -7,12 +7,12 @@ its name behind it. A failure is said on stdout, its cause on stderr.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ibkit.parsers import diag_messages
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.diag_messages import Message
 from ibkit.parsers.lines import Noise, lines_of
+from ibkit.parsers.records import NamedTuple
 
 #: The names that the program gives to the states of SMInfo (InfiniBand Architecture Specification, 14.2.5.13).
 STATES = ("SMINFO_NOTACT", "SMINFO_DISCOVER", "SMINFO_STANDBY", "SMINFO_MASTER")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import Entry, Source
 
 _READ_WRITE = 0o6

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 
 #: Printed for a code that the tool does not know. Any other word is better, and no word contradicts it.
 UNKNOWN_WORDS = (None, "??", "???")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ibkit.model.counters import PortCounters, saturated
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
 from ibkit.parsers.perfquery import PORT_COUNTERS_EXTENDED, CounterPage
+from ibkit.parsers.records import NamedTuple
 
 #: Settings of the port's sampling engine, not counts.
 _NO_COUNTERS = "PortSamplesControl"

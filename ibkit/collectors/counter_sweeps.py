@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from ibkit.model.counters import PortCounters, saturated
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
 from ibkit.parsers.ibqueryerrors import DATA, CounterRow, QueryFailure, Sweep
 from ibkit.parsers.perfquery import CAST_COUNTERS, DATA_COUNTERS, ERROR_COUNTERS
+from ibkit.parsers.records import NamedTuple
 
 _DATA_NAMES = frozenset((*DATA_COUNTERS, *CAST_COUNTERS))
 #: The queries that error counters come from; where another one fails, they are still known.

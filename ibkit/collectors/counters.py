@@ -7,7 +7,6 @@ the error counters of the ports that have any: two sweeps are all of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from ibkit.collectors.counter_pages import UNKNOWN_PORT, LocalPort, Pages
 from ibkit.collectors.counter_sweeps import SweepReading, ports_of
@@ -22,6 +21,7 @@ from ibkit.parsers import ibqueryerrors, perfquery
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.diag_messages import Message
 from ibkit.parsers.ibqueryerrors import DATA, ERRORS, QueryFailure
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import MISSING, NOT_RECORDED, TIMEOUT, CommandAnswer, Source
 from ibkit.sources.raw import RawSource
 

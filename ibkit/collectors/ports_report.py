@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ibkit.parsers.ibnetdiscover import NodeBlock, PortRow, ReportEnd, ReportRow
+from ibkit.parsers.records import NamedTuple
 
 _KINDS = {"SW": ("Switch", "S"), "CA": ("Ca", "H"), "RT": ("Rt", "R"), "??": ("???", "?")}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ibkit.model.fabric import Fabric, Node
 from ibkit.model.ids import Guid
 from ibkit.parsers.diag_messages import NO_ANSWER, Message
+from ibkit.parsers.records import NamedTuple
 
 PORT_INFO = 0x15
 EXTENDED_PORT_INFO = 0xFF90

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 
 #: It is as it should be; not there; there and not for this user; there and too small; there and it does not work;
 #: the evidence does not tell.

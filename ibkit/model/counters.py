@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 
 #: PortCounters' components and their width in bits (InfiniBand Architecture Specification volume 1, 16.1.3.5). They
 #: stop at their maximum. PortCountersExtended has 64 bits for each.

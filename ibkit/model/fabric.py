@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 
 SWITCH = "switch"
 CHANNEL_ADAPTER = "channel_adapter"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
-
+from ibkit.parsers.records import NamedTuple
 
 MASTER = "master"
 #: ``kind`` of the problem that nobody answers as the subnet manager: decided, unlike "nothing could be asked".

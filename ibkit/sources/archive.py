@@ -11,10 +11,11 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from ibkit.display import clean
 from ibkit.errors import UnreadableInput
+from ibkit.parsers.records import NamedTuple
 
 #: All members together, unpacked (bytes): a 1 GB job log beside everything else.
 MAX_ARCHIVE_BYTES = 2 << 30

@@ -14,10 +14,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from ibkit import __version__
 from ibkit.errors import IbkitError
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer
 from ibkit.sources.manifest import FORMAT, MANIFEST
 from ibkit.sources.recording import RecordingSource
