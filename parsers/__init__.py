@@ -64,6 +64,7 @@ _TOOLS = (
         "fabric",
         rf"(?:{_GUID}\s{{1,20}})?(?:\"[^\"\n]{{0,80}}\"\s{{1,20}})?\d+\s{{1,9}}\d+\[[^\]\n]{{0,9}}\]\s{{0,9}}==\("
         rf"|(?:Switch: {_GUID}|CA:|RT:|Router:) [^\n]{{1,99}}:$",
+        "iblinkinfo",
     ),
     Format(
         "ibqueryerrors",
@@ -79,11 +80,11 @@ _TOOLS = (
         r"|(?:PortSelect|CounterSelect):\.{2}|perfquery: iberror: ",
         "perfquery",
     ),
-    Format("saquery", "partitions", r"PKeyTableRecord dump:"),
-    Format("saquery", "sm", r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$"),
-    Format("saquery", "resolve", r"(?:PathRecord|GUIDInfo Record) dump:"),
-    Format("saquery", "path", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:"),
-    Format("saquery", "fabric", r"\w{1,20}(?: ?Record)?(?: group| member)? dump:$| {0,9}LID \"name\"$"),
+    Format("saquery", "partitions", r"PKeyTableRecord dump:", "saquery"),
+    Format("saquery", "sm", r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$", "saquery"),
+    Format("saquery", "resolve", r"(?:PathRecord|GUIDInfo Record) dump:", "saquery"),
+    Format("saquery", "path", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:", "saquery"),
+    Format("saquery", "fabric", r"\w{1,20}(?: ?Record)?(?: group| member)? dump:$| {0,9}LID \"name\"$", "saquery"),
     Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$"),
     Format(
         "smpquery",
