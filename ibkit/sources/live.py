@@ -81,7 +81,9 @@ class LiveSource:
         """Ask pyverbs. A recorded tree has no devices to open."""
         from ibkit.sources.verbs import ask_verbs
 
-        return VerbsAnswer(error=NOT_RECORDED) if self._root else ask_verbs(self.run)
+        tick = self._tick
+        named = None if tick is None else lambda _command, seconds: tick("pyverbs", seconds)
+        return VerbsAnswer(error=NOT_RECORDED) if self._root else ask_verbs(LiveSource(tick=named).run)
 
 
 def find_tool(name: str) -> str | None:

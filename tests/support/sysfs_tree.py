@@ -6,6 +6,7 @@ SoftRoCE host is what a 6.1 guest really held.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,8 +56,7 @@ def link(root: Path, path: str, target: str) -> None:
     """A relative link below ``root``, as /sys has them."""
     place = root / path.lstrip("/")
     place.parent.mkdir(parents=True, exist_ok=True)
-    up = "../" * (len(Path(path.lstrip("/")).parts) - 1)
-    place.symlink_to(up + target.lstrip("/"))
+    place.symlink_to(os.path.relpath(target, os.path.dirname(path)))
 
 
 def write_device(root: Path, device: Device) -> None:

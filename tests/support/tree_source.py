@@ -10,6 +10,10 @@ from ibkit.sources.base import MISSING, CommandAnswer, Entry, FileAnswer, Folder
 from ibkit.sources.live import LiveSource
 
 
+#: As /sys has them, whoever runs the tests.
+_MODES = {"folder": 0o755, "link": 0o777, "file": 0o444}
+
+
 class TreeSource(LiveSource):
     """Reads below ``root``; ``tools`` maps a command line to its stdout; ``errors`` replaces what a path would give.
 
@@ -57,7 +61,10 @@ class TreeSource(LiveSource):
         if path == "/dev/infiniband" and self._nodes is not None:
             entries = [Entry(name, "device", None, *owner) for name, owner in sorted(self._nodes.items())]
             return FolderAnswer(path, tuple(entries))
-        return super().list(path)
+        entries = super().list(path).entries
+        if entries is None:
+            return super().list(path)
+        return FolderAnswer(path, tuple(e._replace(mode=_MODES.get(e.kind), uid=0, gid=0) for e in entries))
 
     def verbs(self) -> VerbsAnswer:
         """The made-up answer of pyverbs."""

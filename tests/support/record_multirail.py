@@ -1,0 +1,59 @@
+"""Record the multi-rail GPU host of :mod:`support.sysfs_tree`, by the collectors that `ibkit capture` runs.
+
+    python tests/support/record_multirail.py fixtures/multirail-host
+
+The tools' answers are made up here, in the words of the real ones (infiniband-diags 44, iproute2 6.1).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from support.sysfs_tree import RAILS, multirail_host, write
+from support.tree_source import TreeSource
+
+from ibkit.collectors.everything import OF_A_HOST
+from ibkit.sources.recording import RecordingSource
+from ibkit.sources.writer import Recorded, write_capture
+
+HOST = "gpu01"
+TIME = "2026-12-01T12:00:00+00:00"
+DEVICES = [*RAILS, "mlx5_4", "mlx5_5", "mlx5_bond_0"]
+TOOLS = {
+    "id -u": "1000\n", "id -G": "1000 998\n", "ibstat -V": "ibstat BUILD VERSION: 44.0\n",
+    "ibnetdiscover -V": "ibnetdiscover BUILD VERSION: 44.0\n", "sminfo -V": "sminfo BUILD VERSION: 44.0\n",
+    "rdma -V": "rdma utility, iproute2-6.1.0\n", "ip -V": "ip utility, iproute2-6.1.0, libbpf 1.1.2\n",
+}  # fmt: skip
+#: umad belongs to root alone, as most distributions have it.
+NODES = {
+    "rdma_cm": (0o666, 0, 0),
+    **{f"uverbs{index}": (0o666, 0, 0) for index in range(len(DEVICES))},
+    **{f"umad{index}": (0o600, 0, 0) for index in range(len(DEVICES))},
+}
+#: What systemd gives every service and session that nobody configured: 8 MiB.
+LIMITS = (
+    "Limit                     Soft Limit           Hard Limit           Units     \n"
+    "Max locked memory         8388608              8388608              bytes     \n"
+)
+
+
+def record(target: str) -> None:
+    """Write the capture; ``target`` must not exist or be empty."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        multirail_host(root)
+        write(root, "/sys/class/misc/rdma_cm/dev", "10:58\n")
+        write(root, "/proc/self/limits", LIMITS)
+        source = RecordingSource(TreeSource(root, tools=TOOLS, nodes=NODES))
+        for _, collect in OF_A_HOST:
+            collect(source, HOST)
+        note = "a GPU host with four NDR rails, two RoCE ports and a bond; made by tests/support/record_multirail.py"
+        write_capture(target, Recorded(HOST, TIME, ((HOST, source),), RecordingSource(TreeSource(root)), note=note))
+
+
+if __name__ == "__main__":
+    record(sys.argv[1])

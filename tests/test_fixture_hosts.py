@@ -1,0 +1,103 @@
+"""The recorded hosts in fixtures/, replayed by the command line and held against the truth in their README."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.record_multirail import record
+
+from ibkit.cli.main import main
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def replay(capsys: pytest.CaptureFixture[str], command: str, capture: str) -> tuple[int, dict[str, Any]]:
+    status = main([command, "--json", "--from", str(FIXTURES / capture)])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def ports(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The only port of each device, with its device's name as the key."""
+    found = {}
+    for device in document["devices"]:
+        (found[device["name"]],) = device["ports"]
+    return found
+
+
+def test_roce_host(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = replay(capsys, "status", "roce-host")
+    assert (status, document["verdict"], document["findings"], document["problems"]) == (0, "ok", [], [])
+    for index, device in enumerate(document["devices"], 1):
+        guid = f"0x00000afffe4d000{index}"
+        assert (device["host"], device["name"]) == ("rxe-guest", f"rxe{index - 1}")
+        assert (device["node_guid"], device["system_image_guid"]) == (guid, guid)
+        assert (device["source"], device["vendor_id"], device["node_type"]) == ("verbs", "0xffffff", "CA")
+        for unknown in ("firmware", "hca_type", "board_id", "bus_address", "driver"):
+            assert device[unknown] is None
+        (port,) = device["ports"]
+        netdev = f"ve{index - 1}"
+        assert port == {
+            "port": 1, "state": "Active", "physical_state": "LinkUp", "link_layer": "Ethernet", "transport": "roce",
+            "lid": None, "lmc": None, "sm_lid": None, "sm_sl": None, "reported_lid": 0, "rate_gbps": 10,
+            "effective_rate_gbps": None, "width": "1x", "speed": "FDR10", "active_mtu_bytes": 1024,
+            "max_mtu_bytes": 4096, "port_guid": guid, "capability_mask": "0x00010000",
+            "gids": [
+                {"index": 0, "gid": f"fe80:0000:0000:0000:0000:0aff:fe4d:000{index}", "type": "RoCE v2",
+                 "netdev": netdev},
+                {"index": 1, "gid": f"0000:0000:0000:0000:0000:ffff:0a4d:000{index}", "type": "RoCE v2",
+                 "netdev": netdev},
+            ],
+            "pkeys": ["0xffff"], "netdevs": [netdev],
+        }  # fmt: skip
+
+
+def test_roce_host_has_nothing_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = replay(capsys, "doctor", "roce-host")
+    assert (status, document["verdict"]) == (0, "ok")
+    assert "umad" not in [check["check"] for check in document["checks"]]
+
+
+def test_multirail_host(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = replay(capsys, "status", "multirail-host")
+    assert (status, document["verdict"], document["findings"], document["problems"]) == (0, "ok", [], [])
+    found = ports(document)
+    assert list(found) == ["mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_bond_0"]
+    assert {
+        name: (p["transport"], p["rate_gbps"], p["width"], p["lid"], p["netdevs"]) for name, p in found.items()
+    } == {
+        "mlx5_0": ("ib", 400, "4x", 65, ["ib0"]),
+        "mlx5_1": ("ib", 400, "4x", 66, ["ib1"]),
+        "mlx5_2": ("ib", 200, "2x", 67, ["ib2"]),
+        "mlx5_3": ("ib", 400, "4x", 68, ["ib3"]),
+        "mlx5_4": ("roce", 200, "4x", None, ["ens3f0np0"]),
+        "mlx5_5": ("roce", None, None, None, ["ens3f1np1"]),
+        "mlx5_bond_0": ("roce", 100, "4x", None, ["bond0", "eno1np0", "eno2np1"]),
+    }
+    assert {name: p["pkeys"] for name, p in found.items() if p["pkeys"] != ["0xffff"]} == {
+        "mlx5_0": ["0xffff", "0x8012"]
+    }
+    assert found["mlx5_4"]["gids"][3] == {
+        "index": 3, "gid": "0000:0000:0000:0000:0000:ffff:0a14:0001", "type": "RoCE v2", "netdev": "ens3f0np0",
+    }  # fmt: skip
+    assert (found["mlx5_5"]["state"], found["mlx5_5"]["physical_state"]) == ("Down", "Disabled")
+
+
+def test_multirail_host_as_its_user(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = replay(capsys, "doctor", "multirail-host")
+    states = {check["check"]: check["state"] for check in document["checks"]}
+    assert status == 1
+    assert {name: state for name, state in states.items() if state != "ok"} == {
+        "umad": "denied", "pyverbs": "missing", "memlock": "limited",
+    }  # fmt: skip
+
+
+def test_the_recorder_still_writes_the_fixture(tmp_path: Path) -> None:
+    record(str(tmp_path / "again"))
+    again, fixture = (
+        json.loads((folder / "manifest.json").read_text())
+        for folder in (tmp_path / "again", FIXTURES / "multirail-host")
+    )
+    assert again["hosts"] == fixture["hosts"], "record it again, see its README"
