@@ -9,7 +9,6 @@ from pathlib import Path
 from ibkit.sources.base import MISSING, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
 from ibkit.sources.live import LiveSource
 
-
 #: As /sys has them, whoever runs the tests.
 _MODES = {"folder": 0o755, "link": 0o777, "file": 0o444}
 
