@@ -47,7 +47,7 @@ class Findings:
     """Problems by kind, each kind bounded, and whether they prove that something is missing."""
 
     def __init__(self, source: str) -> None:
-        self._source = source
+        self.source = source
         self._by_kind: dict[str, list[Problem]] = {}
         self._counts: Counter[str] = Counter()
         self.lacking = False
@@ -57,7 +57,7 @@ class Findings:
         self.lacking |= lacking
         self._counts[kind] += 1
         if self._counts[kind] <= MAX_OF_A_KIND:
-            self._by_kind.setdefault(kind, []).append(Problem(kind, text, line, self._source))
+            self._by_kind.setdefault(kind, []).append(Problem(kind, text, line, self.source))
 
     def problems(self) -> tuple[Problem, ...]:
         """All of them; of the kinds that had too many, the number of those left out."""
@@ -66,7 +66,7 @@ class Findings:
             problems += found
             if self._counts[kind] > len(found):
                 text = f"{self._counts[kind] - len(found)} more problems of this kind"
-                problems.append(Problem(kind, text, None, self._source))
+                problems.append(Problem(kind, text, None, self.source))
         return tuple(problems)
 
 

@@ -25,7 +25,7 @@ from ibkit.model.fabric import (
     Node,
 )
 from ibkit.model.ids import Guid
-from ibkit.parsers.base import Parsed
+from ibkit.parsers.base import Parsed, Problem
 from ibkit.parsers.ibnetdiscover import MAX_PORT, PORTS, NodeBlock, PortRow, ReportRow, Topology
 
 _TYPES = {
@@ -64,11 +64,23 @@ def assemble(parsed: Parsed[Topology], *, source: str, swept_clean: bool | None)
             draft.findings.add("port-guids", _PORT_GUIDS)
     else:
         draft.read(topology.blocks, topology.from_node)
-    cables = draft.cables()
-    lacking = parsed.complete is False or swept_clean is False or draft.findings.lacking
-    complete = False if lacking else swept_clean
-    nodes, links = draft.result(cables, unlisted_linked=False if complete else None)
-    return Fabric(nodes, links, complete, parsed.problems + draft.findings.problems(), source)
+    return draft.fabric(parsed.problems, lacking=parsed.complete is False, swept_clean=swept_clean)
+
+
+def assemble_blocks(
+    blocks: Sequence[NodeBlock],
+    unlinked: Iterable[Unlinked],
+    problems: tuple[Problem, ...],
+    *,
+    source: str,
+    lacking: bool,
+    swept_clean: bool | None,
+) -> Fabric:
+    """The fabric of blocks that another tool's text was turned into. ``lacking``: some of the text could not be."""
+    draft = _Draft(source, repeats=False)
+    draft.read(blocks, None)
+    draft.add_unlinked(unlinked)
+    return draft.fabric(problems, lacking=lacking, swept_clean=swept_clean)
 
 
 class _DraftNode:
@@ -208,13 +220,16 @@ class _Draft:
         return True
 
     def _state_lid(self, key: int, lid: int) -> None:
-        stated = self._lids.get(key)
-        if stated is None:
-            self._lids[key] = [lid]
-        elif len(stated) > 1 or stated[0] != lid:
-            stated.append(lid)
+        self._lids.setdefault(key, []).append(lid)
 
     # What follows from all of it
+
+    def fabric(self, problems: tuple[Problem, ...], *, lacking: bool, swept_clean: bool | None) -> Fabric:
+        """All of it, with the problems of reading it before those of putting it together."""
+        cables = self.cables()
+        complete = False if lacking or swept_clean is False or self.findings.lacking else swept_clean
+        nodes, links = self.result(cables, unlisted_linked=False if complete else None)
+        return Fabric(nodes, links, complete, problems + self.findings.problems(), self.findings.source)
 
     def cables(self) -> list[Cable]:
         """Each link once. Tells which nodes and rows must be missing."""
@@ -310,7 +325,7 @@ class _Draft:
         if stated is None:
             return None
         lid = stated[0]
-        if len(stated) > 1:
+        if stated.count(lid) < len(stated):
             counts = Counter(stated).most_common(2)
             text = f"{end_text(key)} has the LIDs {', '.join(str(lid) for lid in sorted(set(stated))[:5])}"
             self.findings.add("contradiction", text)

@@ -1,4 +1,4 @@
-"""ibnetdiscover, both forms: recorded texts, one sample per trap, damaged and hostile text (truths: fixtures' README)."""
+"""ibnetdiscover, both forms: recorded texts, one sample per trap, damaged and hostile text (truths: README there)."""
 
 from __future__ import annotations
 

@@ -1,39 +1,47 @@
-"""A source that has some commands' answers, like a capture."""
+"""A source that answers what a test gives it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, VerbsAnswer
-
-
-def said(command: str, stdout: str = "", stderr: str = "", exit_status: int | None = 0) -> CommandAnswer:
-    """What ``command``, as typed, printed."""
-    return CommandAnswer(tuple(command.split()), stdout.encode(), stderr.encode(), exit_status)
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
 
 
 class Answers:
-    """Gives the answers and keeps what was asked. ``files`` maps paths to texts."""
+    """Answers by command line or path; everything else is ``not-recorded``, as in a capture."""
 
-    def __init__(self, *answers: CommandAnswer, files: Mapping[str, str] | None = None) -> None:
-        self.asked: list[str] = []
-        self._answers = {answer.command: answer for answer in answers}
+    def __init__(
+        self,
+        commands: Mapping[str, CommandAnswer],
+        *,
+        files: Mapping[str, str] | None = None,
+        folders: Mapping[str, Sequence[Entry] | str] | None = None,
+    ) -> None:
+        self._commands = commands
         self._files = files or {}
+        self._folders = folders or {}
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
-        command = " ".join(argv)
-        self.asked.append(command)
-        return self._answers.get(command, CommandAnswer(tuple(argv), failure=NOT_RECORDED))
+        """The given answer, under the words that were asked."""
+        answer = self._commands.get(" ".join(argv), CommandAnswer((), failure=NOT_RECORDED))
+        return answer._replace(argv=tuple(argv))
 
     def read(self, path: str) -> FileAnswer:
-        text = self._files.get(path)
-        return FileAnswer(path, error=NOT_RECORDED) if text is None else FileAnswer(path, text.encode())
+        """The given text."""
+        if path in self._files:
+            return FileAnswer(path, self._files[path].encode())
+        return FileAnswer(path, error=NOT_RECORDED)
 
     def list(self, path: str) -> FolderAnswer:
-        from ibkit.sources.base import Entry
-
-        names = {name[len(path) + 1 :].split("/")[0] for name in self._files if name.startswith(f"{path}/")}
-        return FolderAnswer(path, tuple(Entry(name, "folder") for name in sorted(names)) or None)
+        """The given entries, or the given errno's name."""
+        found = self._folders.get(path, NOT_RECORDED)
+        return FolderAnswer(path, error=found) if isinstance(found, str) else FolderAnswer(path, tuple(found))
 
     def verbs(self) -> VerbsAnswer:
+        """Nothing."""
         return VerbsAnswer(error=NOT_RECORDED)
+
+
+def said(stdout: str = "", stderr: str = "", exit_status: int | None = 0, failure: str | None = None) -> CommandAnswer:
+    """What a command printed and how it ended."""
+    return CommandAnswer((), stdout.encode(), stderr.encode(), exit_status, 0.0, failure)
