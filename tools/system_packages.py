@@ -65,6 +65,11 @@ NEEDS = {
     "bison": Need(("bison",), (), {"apt-get": "bison", "dnf": "bison", "zypper": "bison"}),
     "bc": Need(("bc",), (), {"apt-get": "bc", "dnf": "bc", "zypper": "bc"}),
     "xz": Need(("xz",), (), {"apt-get": "xz-utils", "dnf": "xz", "zypper": "xz"}),
+    "ibverbs-utils": Need(
+        ("ibv_devinfo",),
+        (),
+        {"apt-get": "ibverbs-utils", "dnf": "libibverbs-utils", "zypper": "libibverbs-utils"},
+    ),
     "iproute": Need(("ip", "rdma"), (), {"apt-get": "iproute2", "dnf": "iproute", "zypper": "iproute2"}),
     # Debian and its children split it off the interpreter; elsewhere it is a part of it.
     "venv": Need((), (os.path.join(os.path.dirname(os.__file__), "ensurepip"),), {"apt-get": f"python{_MINOR}-venv"}),

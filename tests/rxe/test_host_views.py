@@ -1,0 +1,178 @@
+"""Real RDMA devices: every view of them tells the same, live and replayed. Runs in the SoftRoCE guest, or on a host
+that has devices of its own; what changes something runs in the guest alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ibkit.collectors import sysfs
+from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.ibstat import read_hcas
+from ibkit.collectors.verbs import read_verbs
+from ibkit.model.host import HostHcas
+from ibkit.sources.live import LiveSource
+
+pytestmark = pytest.mark.rxe
+
+IBKIT = [sys.executable, "-m", "ibkit"]
+in_guest = pytest.mark.skipif(socket.gethostname() != "rxe-guest", reason="changes the network")
+
+
+def tool(*argv: str) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def ibkit(*argv: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run([*IBKIT, *argv], capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def host() -> HostHcas:
+    return collect_hcas(LiveSource(), socket.gethostname())
+
+
+def test_verbs_speaks_and_sysfs_agrees(host: HostHcas) -> None:
+    assert host.hcas
+    assert {hca.source for hca in host.hcas} == {"verbs"}
+    assert [problem for problem in host.problems if problem.kind == "contradiction"] == []
+
+
+def test_each_view_alone_finds_the_same_ports(host: HostHcas) -> None:
+    verbs, problems = read_verbs(LiveSource())
+    assert problems == []
+    for hca in host.hcas:
+        files, _ = sysfs.read_hca(LiveSource(), hca.name, whole=True)
+        for view in (files, verbs[hca.name]):
+            assert view.node_guid == hca.node_guid
+            for port, merged in zip(view.ports, hca.ports, strict=True):
+                for field in ("state", "physical_state", "link_layer", "rate_gbps", "width", "speed", "gids", "pkeys"):
+                    assert getattr(port, field) == getattr(merged, field), field
+
+
+def test_the_quick_way_says_the_same_of_states(host: HostHcas) -> None:
+    quick = collect_hcas(LiveSource(), socket.gethostname(), whole=False)
+    for one, other in zip(quick.hcas, host.hcas, strict=True):
+        for port, whole in zip(one.ports, other.ports, strict=True):
+            assert (port.state, port.lid, port.rate_gbps, port.netdevs) == (
+                whole.state, whole.lid, whole.rate_gbps, whole.netdevs,
+            )  # fmt: skip
+
+
+def test_rdma_link_and_dev_agree(host: HostHcas) -> None:
+    links = {(link["ifname"], link["port"]): link for link in json.loads(tool("rdma", "-j", "link"))}
+    devices = {device["ifname"]: device for device in json.loads(tool("rdma", "-j", "dev"))}
+    for hca in host.hcas:
+        assert f"{hca.node_guid:016x}" == devices[hca.name]["node_guid"].replace(":", "")
+        for port in hca.ports:
+            link = links[hca.name, port.port]
+            assert link["state"] == str(port.state).upper()
+            assert link["physical_state"].replace("_", "") == str(port.physical_state).upper()
+            if "netdev" in link:
+                assert link["netdev"] in port.netdevs
+
+
+def test_ibstat_agrees(host: HostHcas) -> None:
+    told, problems = read_hcas(LiveSource())
+    assert problems == []
+    by_name = {hca.name: hca for hca in told}
+    for hca in host.hcas:
+        if hca.name not in by_name:
+            continue  # iWARP devices have no management datagrams, so ibstat leaves them out
+        other = by_name[hca.name]
+        assert (other.node_guid, other.system_image_guid) == (hca.node_guid, hca.system_image_guid)
+        for port, theirs in zip(hca.ports, other.ports, strict=True):
+            assert (theirs.state, theirs.physical_state, theirs.rate_gbps, theirs.lid, theirs.port_guid) == (
+                port.state, port.physical_state, port.rate_gbps, port.lid, port.port_guid,
+            )  # fmt: skip
+
+
+def test_ibv_devinfo_agrees(host: HostHcas) -> None:
+    for hca in host.hcas:
+        text = tool("ibv_devinfo", "-v", "-d", hca.name)
+        assert f"node_guid:\t\t\t{hca.node_guid:016x}"[-16:] == _value(text, "node_guid").replace(":", "")
+        assert int(_value(text, "vendor_id"), 16) == hca.vendor_id
+        for port in hca.ports:
+            assert _value(text, "active_mtu").split()[0] == str(port.active_mtu_bytes)
+            assert _value(text, "max_mtu").split()[0] == str(port.max_mtu_bytes)
+            assert _value(text, "state") == f"PORT_{str(port.state).upper()} (4)"
+            assert text.count("GID[") == len(port.gids)
+
+
+def _value(text: str, key: str) -> str:
+    return next(line.partition(":")[2].strip() for line in text.splitlines() if line.strip().startswith(f"{key}:"))
+
+
+@pytest.mark.parametrize("command", ["status", "doctor"])
+def test_a_capture_replays_to_the_same_document(tmp_path: Path, command: str) -> None:
+    live = subprocess.run([*IBKIT, command, "--json"], capture_output=True, timeout=120, check=False)
+    subprocess.run([*IBKIT, "capture", "-o", str(tmp_path / "it")], capture_output=True, timeout=300, check=True)
+    again = subprocess.run(
+        [*IBKIT, command, "--json", "--from", str(tmp_path / "it")], capture_output=True, timeout=120, check=False
+    )
+    assert (again.returncode, again.stdout) == (live.returncode, live.stdout)
+    table, replayed = (
+        subprocess.run([*IBKIT, command, *where], capture_output=True, timeout=120, check=False).stdout
+        for where in ((), ("--from", str(tmp_path / "it")))
+    )
+    assert table == replayed
+
+
+@in_guest
+def test_a_netdev_that_goes_down_is_seen(host: HostHcas) -> None:
+    assert ibkit("status", "--json")[0] == 0
+    tool("ip", "link", "set", "ve1", "down")
+    try:
+        status, document = ibkit("status", "--json")
+        ports = {device["name"]: device["ports"][0] for device in document["devices"]}
+        assert (ports["rxe1"]["state"], ports["rxe1"]["physical_state"]) == ("Down", "Disabled")
+        assert (ports["rxe0"]["state"], ports["rxe0"]["physical_state"]) == ("Down", "Polling")
+        assert ports["rxe1"]["rate_gbps"] is None
+        assert (status, [finding["kind"] for finding in document["findings"]]) == (1, ["no-active-port"])
+    finally:
+        tool("ip", "link", "set", "ve1", "up")
+    assert ibkit("status", "--json")[0] == 0
+
+
+@in_guest
+def test_an_iwarp_device_is_told_apart(host: HostHcas) -> None:
+    tool("rdma", "link", "add", "siw0", "type", "siw", "netdev", "ve0")
+    try:
+        _, document = ibkit("status", "--json")
+        siw = next(device for device in document["devices"] if device["name"] == "siw0")
+        assert (siw["node_type"], siw["ports"][0]["transport"]) == ("RNIC", "iwarp")
+        assert [problem for problem in document["problems"] if problem["kind"] == "contradiction"] == []
+    finally:
+        tool("rdma", "link", "delete", "siw0")
+
+
+@in_guest
+def test_an_ordinary_user_sees_the_ports_and_what_is_closed_to_him(tmp_path: Path) -> None:
+    os.chmod("/dev/infiniband/uverbs1", 0o600)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    try:
+        done = subprocess.run(
+            [*nobody, *IBKIT, "status", "--json"], capture_output=True, text=True, timeout=120, check=False
+        )
+        document = json.loads(done.stdout)
+        checks = subprocess.run(
+            [*nobody, *IBKIT, "doctor", "--json"], capture_output=True, text=True, timeout=120, check=False
+        )
+        uverbs = next(check for check in json.loads(checks.stdout)["checks"] if check["check"] == "uverbs")
+    finally:
+        os.chmod("/dev/infiniband/uverbs1", 0o666)
+    assert [(device["name"], device["source"]) for device in document["devices"]] == [
+        ("rxe0", "verbs"), ("rxe1", "sysfs"),
+    ]  # fmt: skip
+    assert [port["state"] for device in document["devices"] for port in device["ports"]] == ["Active", "Active"]
+    assert any("rxe1" in problem["text"] for problem in document["problems"] if problem["kind"] == "verbs-failed")
+    assert (uverbs["state"], "uid 65534 may not open uverbs1" in uverbs["text"]) == ("denied", True)
