@@ -1,6 +1,6 @@
 # Each target works on a fresh clone: it makes .venv and installs what it needs. tools/ holds the work.
 #   make run     look at this host's fabric, or at a shipped capture where there is none
-#   make test    all tests
+#   make test    all tests, those of `make test-rxe` with them
 #   make check   formatting, lint, types, import rules
 #   make test-rxe, bench, dist, clean
 # PYTHON=/path/to/python3 picks the interpreter that .venv is made of, ARGS="-k ibstat -x" is given to pytest.
@@ -22,6 +22,12 @@ test:
 	@$(SETUP) dev
 	@$(VENV_PYTHON) tools/system_packages.py tests || test -z "$$CI"
 	@$(VENV_PYTHON) -m pytest -n 2 $(ARGS)
+	@test -n "$(ARGS)" || $(VENV_PYTHON) tools/rxe-guest/lane.py
+
+# The tests that need RDMA devices, in a guest that has two; its kernel is built once (8 minutes) and kept in ~/.cache.
+test-rxe:
+	@$(SETUP) dev
+	@$(VENV_PYTHON) tools/rxe-guest/lane.py --required $(ARGS)
 
 check:
 	@$(SETUP) dev
