@@ -1,23 +1,27 @@
-"""The topology of the subnet, from ``ibnetdiscover``."""
+"""The topology of the subnet, from ``ibnetdiscover``, or from what somebody saved of ``iblinkinfo``."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ibkit.collectors.link_table import assemble_links
 from ibkit.collectors.mad_tools import explain_failure, label_of, only_stdout
 from ibkit.collectors.routes import EXTENDED_PORT_INFO, describe
 from ibkit.collectors.topology import assemble
 from ibkit.model.fabric import Fabric
 from ibkit.model.ids import Guid
 from ibkit.parsers import diag_messages as diag
-from ibkit.parsers import ibnetdiscover
+from ibkit.parsers import iblinkinfo, ibnetdiscover
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.diag_messages import Message
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 
-TOOL = "ibnetdiscover"
+TOOL, LINK_TOOL = "ibnetdiscover", "iblinkinfo"
+#: Commands whose answer shows the topology, the best first. Only a source that records answers is asked for more than
+#: one of them.
+_COMMANDS = ((TOOL,), (TOOL, "-p"), (LINK_TOOL,), (LINK_TOOL, "-l"))
 #: A sweep of 11,200 HCAs takes 10 to 20 s; one of a fabric full of nodes that do not answer takes minutes.
 DEADLINE_SECONDS = 600.0
 #: Messages beyond this are counted, not described one by one.
@@ -25,40 +29,52 @@ MAX_MESSAGES = 200
 
 
 def collect_fabric(source: Source) -> Fabric:
-    """Sweep the subnet once, or read what a capture or a file holds of a sweep (the ports report, too).
+    """Sweep the subnet once, or read what a capture or a file holds of a sweep.
 
     Never raises for missing evidence: ``problems`` says what was not seen, why, and what to do about it. It is not
     asked twice: what the second sweep shows would hide that the first one lost something.
     """
-    answer = source.run([TOOL], deadline_seconds=DEADLINE_SECONDS)
-    if answer.failure == NOT_RECORDED:
-        report = source.run([TOOL, "-p"], deadline_seconds=DEADLINE_SECONDS)
-        answer = answer if report.failure == NOT_RECORDED else report
+    answers = [source.run(_COMMANDS[0], deadline_seconds=DEADLINE_SECONDS)]
+    for command in _COMMANDS[1:]:
+        if answers[-1].failure == NOT_RECORDED:
+            answers.append(source.run(command, deadline_seconds=DEADLINE_SECONDS))
+    told = answers[-1] if answers[-1].failure != NOT_RECORDED else answers[0]
     with _no_cyclic_gc():
-        return _fabric_of(source, answer)
+        return _fabric_of(source, told)
 
 
 def _fabric_of(source: Source, answer: CommandAnswer) -> Fabric:
     label = label_of(source, answer)
     errors = diag.parse_lines(answer.err)
     try:
-        parsed = ibnetdiscover.parse(answer.out, source=label)
+        said, start, assembled = _read(answer, label)
     except NotThisFormat:
         messages = (*errors, *diag.known_lines(answer.out))
         return Fabric({}, (), None, (explain_failure(source, answer, messages),), label)
     failed = answer.failure is not None or answer.exit_status not in (0, None)
-    messages = (*parsed.value.messages, *errors)
+    messages = (*said, *errors)
     swept_clean: bool | None = None if only_stdout(answer) else True
     if failed or any(_lost_something(message) for message in messages):
         swept_clean = False
     elif any(message.kind == diag.OTHER for message in messages):
         swept_clean = None
-    fabric = assemble(parsed, source=label, swept_clean=swept_clean)
+    fabric = assembled(swept_clean)
     problems = [explain_failure(source, answer, messages)] if failed else []
-    start = None if parsed.value.from_node is None else Guid(parsed.value.from_node)
-    problems += _described(fabric, start, parsed.value.messages, label)
+    problems += _described(fabric, start, said, label)
     problems += _described(fabric, start, errors, f"{label} (stderr)")
     return fabric._replace(problems=(*problems, *fabric.problems))
+
+
+def _read(
+    answer: CommandAnswer, label: str
+) -> tuple[tuple[Message, ...], Guid | None, Callable[[bool | None], Fabric]]:
+    """The messages in the text, the node that the sweep started from, and what puts the rest together."""
+    if answer.argv[0] == LINK_TOOL:
+        table = iblinkinfo.parse(answer.out, source=label)
+        return table.value.messages, None, lambda clean: assemble_links(table, source=label, swept_clean=clean)
+    parsed = ibnetdiscover.parse(answer.out, source=label)
+    start = None if parsed.value.from_node is None else Guid(parsed.value.from_node)
+    return parsed.value.messages, start, lambda clean: assemble(parsed, source=label, swept_clean=clean)
 
 
 def _lost_something(message: Message) -> bool:

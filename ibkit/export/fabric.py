@@ -12,7 +12,10 @@ SCHEMA = "ibkit.fabric/1"
 
 NODE_COLUMNS = ("guid", "type", "name", "ports", "linked_ports", "lid", "system_image_guid", "vendor_id", "device_id")
 LINK_COLUMNS = ("a_guid", "a_port", "a_name", "b_guid", "b_port", "b_name", "width", "speed")
-PORT_COLUMNS = ("guid", "port", "name", "lid", "linked", "width", "speed", "peer_guid", "peer_port", "peer_name")
+PORT_COLUMNS = (
+    "guid", "port", "name", "lid", "linked", "width", "speed", "peer_guid", "peer_port", "peer_name", "state",
+    "physical_state",
+)  # fmt: skip
 
 
 def summary(fabric: Fabric) -> dict[str, int]:
@@ -76,7 +79,8 @@ def port_rows(fabric: Fabric) -> Iterator[list[Any]]:
             peer = port.peer
             peer_cells = [peer.guid, peer.port, fabric.nodes[peer.guid].name] if peer else [None] * 3
             linked = None if port.linked is None else "yes" if port.linked else "no"
-            yield [node.guid, port.number, node.name, port.lid, linked, port.width, port.speed, *peer_cells]
+            states = port.state, port.physical_state
+            yield [node.guid, port.number, node.name, port.lid, linked, port.width, port.speed, *peer_cells, *states]
 
 
 def lid_of(node: Node) -> int | None:
@@ -122,6 +126,8 @@ def _port(node: Node, port: FabricPort) -> dict[str, Any]:
         "speed": port.speed,
         "peer": None if port.peer is None else _end(port.peer),
         "label": port.label,
+        "state": port.state,
+        "physical_state": port.physical_state,
     }
 
 

@@ -34,7 +34,8 @@ class Link(NamedTuple):
 
 class FabricPort(NamedTuple):
     """A port of a node as the topology tells it. ``peer`` is None where nothing is connected or nothing is known;
-    ``linked`` is True with a peer, False where the node was listed whole without it, None where unknown.
+    ``linked`` is True with a link, False where the node was listed whole without it, None where unknown. ``state`` and
+    ``physical_state`` are the tool's words (Active, Down; LinkUp, Polling), None where it does not print them.
     """
 
     number: int
@@ -45,6 +46,8 @@ class FabricPort(NamedTuple):
     speed: str | None = None
     linked: bool | None = None
     label: str | None = None
+    state: str | None = None
+    physical_state: str | None = None
 
 
 class Node(NamedTuple):
