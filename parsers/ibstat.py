@@ -15,11 +15,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ibkit.parsers.base import MAX_LINE_CHARS, NotThisFormat, Parsed, Problem
+from ibkit.parsers.base import MAX_LINE_CHARS, NotThisFormat, Parsed
+from ibkit.parsers.lines import Problems, lines_of
 from ibkit.parsers.records import NamedTuple
-
-#: More problems than this are one problem: a broken file must not fill the memory with complaints.
-MAX_PROBLEMS = 500
 
 #: A terminal log or a mail may set these around each line.
 _AROUND = " \t\r>|\u2502"
@@ -77,8 +75,8 @@ def parse(text: str, *, source: str = "", stderr: str = "") -> Parsed[tuple[Ibst
     A pasted text has the tool's errors among its lines; ``stderr`` is for who has them apart.
     Raises NotThisFormat where no line names a device.
     """
-    reader = _Reader(source or None)
-    lines = text.split("\n")
+    lines, long_lines = lines_of(text, source)
+    reader = _Reader(source, Problems(source, long_lines))
     whole = not lines[-1]  # else the last line may have lost its end
     for number, line in enumerate(lines, 1):
         reader.read(number, line, cut=not whole and number == len(lines))
@@ -102,20 +100,16 @@ class _Block:
 class _Reader:
     """Goes through the lines once. Keys tell where a line belongs, since indentation may be missing."""
 
-    def __init__(self, source: str | None) -> None:
+    def __init__(self, source: str, problems: Problems) -> None:
         self._source = source
+        self._problems = problems
         self._devices: list[_Block] = []
         self._port: _Block | None = None
-        self._problems: list[Problem] = []
-        self._unsaid = 0
         self._named = False  # any device was named, so it is output of ibstat
         self._cut = False
 
     def read(self, number: int, line: str, *, cut: bool) -> None:
         """Take one line; ``cut`` is True where it may lack its end."""
-        if len(line) > MAX_LINE_CHARS:
-            self._problem("bad-line", f"a line of {len(line)} characters was not read", number)
-            return
         line = line.strip(_AROUND).removeprefix("\ufeff")
         if not line:
             return
@@ -129,7 +123,7 @@ class _Reader:
             self._value(number, found[1], found[2].strip(), cut)
         elif self._devices:
             self._cut |= cut
-            self._problem("bad-line", f"not a line of ibstat: {line[:120]!r}", number)
+            self._problems.add("bad-line", f"not a line of ibstat: {line[:120]!r}", number)
 
     def read_error(self, number: int, line: str) -> None:
         """Take one line of stderr."""
@@ -140,12 +134,10 @@ class _Reader:
         """What was read."""
         if not self._named:
             raise NotThisFormat(f"{self._source or 'input'}: no line like \"CA 'mlx5_0'\", so not output of ibstat")
-        if self._unsaid:
-            self._problems.append(Problem("more-problems", f"{self._unsaid} more like these", None, self._source))
         unread = any("error" in device.known for device in self._devices)
         return Parsed(
             tuple(_device(block) for block in self._devices),
-            tuple(self._problems),
+            self._problems.all(),
             False if self._cut or unread else None,
         )
 
@@ -155,9 +147,9 @@ class _Reader:
             self._open_device(_Block(number, name=found[1], error=found[2] or "no reason was printed"))
             after = "; ibstat ended here, later devices were not listed" if kind == "panic" else ""
             reason = f": {found[2]}" if found[2] else ""
-            self._problem("device-unreadable", f"device {found[1]} could not be read{reason}{after}", number)
+            self._problems.add("device-unreadable", f"device {found[1]} could not be read{reason}{after}", number)
         else:
-            self._problem("tool-error" if kind == "panic" else "tool-warning", text, number)
+            self._problems.add("tool-error" if kind == "panic" else "tool-warning", text, number)
 
     def _open_device(self, device: _Block) -> None:
         self._named = True
@@ -178,7 +170,7 @@ class _Reader:
         return self._devices[-1]
 
     def _lost_heading(self, number: int) -> _Block:
-        self._problem("lost-heading", "the lines from here belong to a device whose own line is missing", number)
+        self._problems.add("lost-heading", "the lines from here belong to a device whose own line is missing", number)
         self._devices.append(_Block(number, name=None))
         self._port = None
         return self._devices[-1]
@@ -195,12 +187,12 @@ class _Reader:
         block.seen.add(known.field)
         if cut and not (known.field == "link_layer" and value in _WHOLE_LINK_LAYERS):
             self._cut = True
-            self._problem("truncated", f"the text ends inside this line, so {key!r} is not taken from it", number)
+            self._problems.add("truncated", f"the text ends inside this line, so {key!r} is not taken from it", number)
             return
         try:
             block.known.update(known.convert(known.field, value))
         except ValueError:
-            self._problem("bad-value", f"{key}: {value[:80]!r} cannot be read", number)
+            self._problems.add("bad-value", f"{key}: {value[:80]!r} cannot be read", number)
 
     def _device_with(self, field: str, number: int) -> _Block:
         """The device of a line. The tool prints a device's own lines once and before its ports."""
@@ -222,7 +214,7 @@ class _Reader:
         else:
             text = "the lines from here belong to a port whose own line is missing"
             self._port = _Block(number)  # its lines are looked at, but belong nowhere
-        self._problem("lost-heading", text, number)
+        self._problems.add("lost-heading", text, number)
         return self._port
 
     def look_for_a_cut(self, last_line: int) -> None:
@@ -233,17 +225,13 @@ class _Reader:
             count = device.known.get("port_count")
             if full and count is not None and len(device.ports) < count and device.known.get("node_type") == "CA":
                 self._cut = True
-                self._problem("truncated", f"{name} has {count} ports, {len(device.ports)} are listed", device.line)
+                self._problems.add(
+                    "truncated", f"{name} has {count} ports, {len(device.ports)} are listed", device.line
+                )
         last = self._port or (self._devices[-1] if self._devices else None)
         if last and not last.seen & {"port_guid", "link_layer", "port_count", "error"}:
             self._cut = True
-            self._problem("truncated", "the text ends inside the lines of a device or port", last_line)
-
-    def _problem(self, kind: str, text: str, line: int) -> None:
-        if len(self._problems) < MAX_PROBLEMS:
-            self._problems.append(Problem(kind, text, line, self._source))
-        else:
-            self._unsaid += 1
+            self._problems.add("truncated", "the text ends inside the lines of a device or port", last_line)
 
 
 def _device(block: _Block) -> IbstatDevice:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibkit.parsers.base import NotThisFormat
-from ibkit.parsers.ibstat import MAX_PROBLEMS, IbstatDevice, IbstatPort, parse
+from ibkit.parsers.ibstat import IbstatDevice, IbstatPort, parse
+from ibkit.parsers.lines import MAX_PROBLEMS
 
 RECORDED = os.path.join(os.path.dirname(__file__), "recorded")
 
