@@ -32,13 +32,14 @@ def collect_checks(source: Source, host: str) -> HostChecks:
     identity = read_identity(source)
     checks = list(_devices(source, hcas))
     transports = {port.transport for hca in hcas.hcas for port in hca.ports}
-    if any(hca.source == "sysfs" for hca in hcas.hcas):
+    in_kernel = any(hca.source == "sysfs" for hca in hcas.hcas)  # a simulator's device is not
+    if in_kernel:
         nodes = source.list(NODES)
         checks += _verbs(source, nodes, identity)
         checks.append(_connection_manager(source))
         if transports & {"ib", None}:
             checks += _umad(source, nodes, identity)
-    checks.append(_pyverbs(source, bool(hcas.hcas)))
+    checks.append(_pyverbs(source, in_kernel))
     checks += _tools(source, transports)
     checks.append(_memlock(source, identity))
     return HostChecks(host, tuple(checks), hcas.problems)
