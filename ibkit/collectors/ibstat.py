@@ -12,6 +12,8 @@ from ibkit.parsers.ibstat import IbstatDevice, IbstatPort, parse
 from ibkit.sources.base import MISSING, NOT_RECORDED, Source
 
 COMMAND = ("ibstat",)
+#: It reads some files per port and takes milliseconds, unless a card hangs.
+DEADLINE_SECONDS = 20.0
 
 #: What ibstat prints where the kernel has no ``link_layer`` file: libibumad assumes InfiniBand.
 _LINK_LAYERS = {"IB": "InfiniBand"}
@@ -22,7 +24,7 @@ _TAG = re.compile(r"(?:([0-9]{1,2})X )?([A-Z]{2,4}[0-9]{0,3})\Z")
 
 def read_hcas(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
     """All devices that the tool names; none where it is missing, not recorded or sees none."""
-    answer = source.run(COMMAND)
+    answer = source.run(COMMAND, deadline_seconds=DEADLINE_SECONDS)
     problems = []
     if answer.failure not in (None, MISSING, NOT_RECORDED):
         problems.append(Problem("tool-failed", f"ibstat: {answer.failure}", None, answer.command))
