@@ -17,12 +17,15 @@ JOB_COMMAND = "check-mpi-transport"
 class Format(NamedTuple):
     """A tool's output: ``mark`` (a regular expression for a line's start) recognises it, ``command`` reads it.
 
-    ``module`` is the parser's module below ibkit.parsers, None where the format is recognised but not read yet.
+    Whatever ``mark`` matches holds one of ``words``: compiling all marks takes as long as half a start of the
+    interpreter, and a text without a mark's words spares its. ``module`` is the parser's module below ibkit.parsers,
+    None where the format is recognised but not read yet.
     """
 
     tool: str
     command: str
     mark: str
+    words: tuple[str, ...]
     module: str | None = None
 
 
@@ -39,6 +42,11 @@ _JOB_MARKS = (
     r"\bMPI startup\(\): |\blibfabric:\S{1,80}:|\blibfabric provider: |\bprovider: \S{1,60}, score = \d",
     r"\[Gloo\] Rank |\bMVAPICH2|\bGloo connectFullMesh ",
 )
+_JOB_WORDS = (
+    "NCCL", "INFO ", "WARN ", "UCX  ", "] ", "# Memory domain: ", "# UCP endpoint", "help-mpi-", "Open MPI", "open-mpi",
+    "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
+    "provider: ", "MVAPICH2", "Gloo",
+)  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
 #: (iproute2), opensm, and the job runtimes' own sources.
@@ -49,6 +57,7 @@ _TOOLS = (
         r'(?:Switch|Ca|Rt)\s{0,9}\d+\s{0,9}"[SHR]-[0-9a-fA-F]+"|# Topology file: generated'
         r'|\[\d+\](?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s{0,9}"[SHR]-[0-9a-fA-F]+"\[\d+\]'
         rf"|(?:SW|CA|RT)\s{{1,9}}\d+\s{{1,9}}\d+\s{{1,9}}{_GUID}\s{{1,9}}\S",
+        ('"S-', '"H-', '"R-', "# Topology", "SW", "CA", "RT"),
         "ibnetdiscover",
     ),
     Format(
@@ -56,14 +65,16 @@ _TOOLS = (
         "status",
         r"(?:CA|Switch|Router|iWARP RNIC|\?\?\?):? '[^'\n]{1,80}'[ \t]*$"
         r"|ibpanic: \[\d+\] \w+: stat of IB device '",
+        ("'",),
         "ibstat",
     ),
-    Format("sminfo", "sm", r"(?:\S{0,80}/)?sminfo: (?:sm lid \d|iberror: )", "sminfo"),
+    Format("sminfo", "sm", r"(?:\S{0,80}/)?sminfo: (?:sm lid \d|iberror: )", ("sminfo: ",), "sminfo"),
     Format(
         "iblinkinfo",
         "fabric",
         rf"(?:{_GUID}\s{{1,20}})?(?:\"[^\"\n]{{0,80}}\"\s{{1,20}})?\d+\s{{1,9}}\d+\[[^\]\n]{{0,9}}\]\s{{0,9}}==\("
         rf"|(?:Switch: {_GUID}|CA:|RT:|Router:) [^\n]{{1,99}}:$",
+        ("==(", "Switch: 0x", "CA:", "RT:", "Router:"),
         "iblinkinfo",
     ),
     Format(
@@ -71,6 +82,7 @@ _TOOLS = (
         "counters",
         rf"(?:Errors|Data Counters) for (?:{_GUID} )?\"|## Summary: \d+ nodes checked"
         rf"|GUID {_GUID} port (?:ALL|\d+):|ibqueryerrors: iberror: ",
+        ("Errors for ", "Data Counters for ", "## Summary", "GUID 0x", "ibqueryerrors: "),
         "ibqueryerrors",
     ),
     Format(
@@ -78,41 +90,76 @@ _TOOLS = (
         "counters",
         r"# (?:Port(?: extended)?|\w{4,40}(?: with RS-FEC Active)?) counters: |# PortSamplesControl: "
         r"|(?:PortSelect|CounterSelect):\.{2}|perfquery: iberror: ",
+        (" counters: ", "# PortSamplesControl", "Select:..", "perfquery: "),
         "perfquery",
     ),
-    Format("saquery", "partitions", r"PKeyTableRecord dump:", "saquery"),
-    Format("saquery", "sm", r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$", "saquery"),
-    Format("saquery", "resolve", r"(?:PathRecord|GUIDInfo Record) dump:", "saquery"),
-    Format("saquery", "path", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:", "saquery"),
-    Format("saquery", "fabric", r"\w{1,20}(?: ?Record)?(?: group| member)? dump:$| {0,9}LID \"name\"$", "saquery"),
-    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$"),
+    Format("saquery", "partitions", r"PKeyTableRecord dump:", ("PKeyTableRecord",), "saquery"),
+    Format(
+        "saquery",
+        "sm",
+        r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$",
+        ("SMInfoRecord", "SA ClassPortInfo", "IsSM ports"),
+        "saquery",
+    ),
+    Format("saquery", "resolve", r"(?:PathRecord|GUIDInfo Record) dump:", ("PathRecord", "GUIDInfo Record"), "saquery"),
+    Format("saquery", "path", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:", ("Record dump:",), "saquery"),
+    Format(
+        "saquery",
+        "fabric",
+        r"\w{1,20}(?: ?Record)?(?: group| member)? dump:$| {0,9}LID \"name\"$",
+        ("dump:", 'LID "name"'),
+        "saquery",
+    ),
+    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",)),
     Format(
         "smpquery",
         "fabric",
         r"# (?:Node info|Port info|Port info ext|Switch info|SL2VL table|VLArbitration tables|MLNX ext Port info): "
         r"|Node Description:\.{2}|\d+:(?: 0x[0-9a-f]{16}){2}$",
+        (" info", " table", "Node Description:..", ": 0x"),
     ),
-    Format("ibportstate", "fabric", r"(?:CA/RT|CA|Switch|Router) PortInfo:$|Port info: .{1,99}\nLinkState:\.{2}"),
-    Format("ibroute", "path", r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch "),
-    Format("ibtracert", "path", r"From (?:(?:ca|switch|router) )?\{0x[0-9a-f]+\}(?: portnum |\[)\d"),
-    Format("ibstatus", "status", r"Infiniband device '[^'\n]{1,80}' port \d+ status:|Fatal error: {1,2}No devices"),
-    Format("ibv_devinfo", "status", r"hca_id:\s"),
-    Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID"),
-    Format("rdma link", "status", r"(?:link |\d+/\d+: )\S{1,80}/\d+:? [^\n]{0,400}?\bphysical_state [A-Z_]"),
-    Format("rdma link -j", "status", r"\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":"),
+    Format(
+        "ibportstate",
+        "fabric",
+        r"(?:CA/RT|CA|Switch|Router) PortInfo:$|Port info: .{1,99}\nLinkState:\.{2}",
+        ("PortInfo:", "LinkState:"),
+    ),
+    Format("ibroute", "path", r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch ", ("lids [0x",)),
+    Format("ibtracert", "path", r"From (?:(?:ca|switch|router) )?\{0x[0-9a-f]+\}(?: portnum |\[)\d", ("From ",)),
+    Format(
+        "ibstatus",
+        "status",
+        r"Infiniband device '[^'\n]{1,80}' port \d+ status:|Fatal error: {1,2}No devices",
+        ("Infiniband device", "Fatal error"),
+    ),
+    Format("ibv_devinfo", "status", r"hca_id:\s", ("hca_id:",)),
+    Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
+    Format(
+        "rdma link",
+        "status",
+        r"(?:link |\d+/\d+: )\S{1,80}/\d+:? [^\n]{0,400}?\bphysical_state [A-Z_]",
+        ("physical_state",),
+    ),
+    Format(
+        "rdma link -j",
+        "status",
+        r"\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":",
+        ("physical_state",),
+    ),
     Format(
         "ibhosts, ibswitches or ibnodes",
         "fabric",
         rf"(?:Ca|Switch|Rt)\s{{0,9}}:\s{{0,9}}{_GUID} ports \d",
+        (" ports ",),
     ),
-    Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> "),
+    Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)),
 )
 
 #: A line of a job is none that a tool prints: a node may be called "NCCL INFO ".
 _TOOL_LINE = "|".join((*(tool.mark for tool in _TOOLS), r"[\w ]{1,40}:?\.{2}"))
 FORMATS = (
     *_TOOLS,
-    Format("job log", JOB_COMMAND, rf"(?!{_TOOL_LINE})[^\n]{{0,300}}?(?:{'|'.join(_JOB_MARKS)})"),
+    Format("job log", JOB_COMMAND, rf"(?!{_TOOL_LINE})[^\n]{{0,300}}?(?:{'|'.join(_JOB_MARKS)})", _JOB_WORDS),
 )
 
 #: What may stand before a line's own text: indentation, quotes of a mail.
@@ -145,5 +192,7 @@ def holds(text: str, tool: str) -> bool:
 
 
 def _place(candidate: Format, text: str) -> int | None:
+    if not any(word in text for word in candidate.words):
+        return None
     found = re.search(f"{_BEFORE}(?:{candidate.mark})", text, re.MULTILINE)
     return found.start() if found else None
