@@ -154,7 +154,8 @@ _KEPT = re.compile(
         for mark in (
             b"mca: bml: Using ", b"mca: bml: Not using ", b"select: component ", b"check:select: checking my pml",
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
-            b"ucx is enabled on any transport", b"pml_ucx_open: UCX version", b"found loaded component ",
+            b"ucx is enabled on any transport", b"pml_ucx_open: UCX version", b"connecting to proc",
+            b"found loaded component ",
             b"registering framework ",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
             b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"comp_mask",
@@ -250,6 +251,8 @@ class Reader:
         elif found := _MISMATCH.search(text):
             detail = f"{found.group(1)}, {found.group(3)} on {found.group(2)}"
             yield Failure(said, "ompi", "pml-mismatch", True, said.host, detail=detail)
+        elif "pml_ucx.c" in text and "connecting to proc" in text:
+            yield Pml(said, "ucx")  # only the selected pml connects
         elif found := _PORT.search(text):
             yield OpenibPort(said._replace(rank=int(found.group(1))), found.group(2))
         elif found := _MTL.search(text):

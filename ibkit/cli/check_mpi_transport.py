@@ -1,0 +1,171 @@
+"""Did the ranks of a job really use InfiniBand? Reads the job's own output: a log, a folder, standard input (-), or the
+job in a capture (--from CAPTURE without a target).
+
+verdict: ib, roce, iwarp, rdma (verbs, link layer not shown), opa, efa, slingshot, ipoib, tcp, shm (one host), mixed,
+none (no data path was established) or unknown. docs/check-mpi-transport.md says what each one stands on.
+
+exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an abort; 2 unreadable input;
+3 not decided: the answer says what to add to the next run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+
+from ibkit.cli.output import note, origin_line, print_csv, print_json, print_problems
+from ibkit.display import clean
+from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
+from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair
+
+OUTPUTS = ("json", "csv")
+
+_EXIT_OF = {"as-expected": EXIT_OK, "undecided": EXIT_UNDECIDED}
+#: So many pairs, and lines of evidence, are shown to people; --json has all.
+_SHOWN_PAIRS = 12
+_SHOWN_EVIDENCE = 12
+
+_NAMES = {
+    "ib": "InfiniBand", "roce": "RoCE", "iwarp": "iWARP", "rdma": "RDMA (verbs; the log does not show whether "
+    "InfiniBand or RoCE)", "opa": "Omni-Path", "efa": "EFA", "slingshot": "Slingshot", "ipoib": "TCP over InfiniBand "
+    "(IPoIB)", "tcp": "TCP", "shm": "shared memory",
+}  # fmt: skip
+_LAYERS = {"mpi": "MPI", "nccl": "NCCL", "gloo": "Gloo"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The target."""
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="a log, a folder of logs, or - for standard input")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the job, print the answer and return the exit status."""
+    from ibkit.transport.job import Job, job_of_site, open_job
+    from ibkit.transport.verdict import judge
+
+    if args.command:
+        raise IbkitError("launching a job is not built yet: run it, and give its output")
+    job: Job
+    if args.from_path is None:
+        if args.target is None:
+            raise IbkitError("name a log, a folder of logs, - for standard input, or a capture with --from")
+        job = open_job(args.target)
+    else:
+        from ibkit.sources.site import open_site
+
+        site = open_site(args.from_path)
+        note(origin_line(site.origin))
+        job = job_of_site(site) if args.target is None else open_job(args.target)._replace(hosts=site.hosts)
+    answer = judge(job)
+    if args.json:
+        print_json(mpi_document(answer))
+    elif args.csv:
+        print_csv(COLUMNS, mpi_rows(answer))
+    else:
+        for line in lines(answer):
+            print(line)
+    print_problems(answer.problems)
+    return _EXIT_OF.get(answer.status, EXIT_FINDING)
+
+
+def lines(answer: JobVerdict) -> Iterator[str]:
+    """The answer for people: the verdict in one sentence first."""
+    yield sentence(answer)
+    evidence = {item.id: item for item in answer.evidence}
+    for layer in answer.layers:
+        yield ""
+        yield _heading(layer)
+        yield from _pairs(layer)
+        for reason in layer.reasons:
+            yield f"  reason {reason.id}: {reason.text}"
+            yield f"    fix: {reason.fix}"
+            yield from (f"    {place(evidence[id])}" for id in reason.evidence[:2] if id in evidence)
+        if layer.next_step and layer.status == "undecided":
+            yield f"  next step: {clean(layer.next_step, 600)}"
+    if answer.evidence:
+        yield ""
+        yield "evidence:"
+        for item in answer.evidence[:_SHOWN_EVIDENCE]:
+            yield f"  [{item.evidence_class}] {place(item)}"
+        if len(answer.evidence) > _SHOWN_EVIDENCE:
+            yield f"  ... and {len(answer.evidence) - _SHOWN_EVIDENCE} more lines; --json lists all"
+    if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers):
+        yield ""
+        yield f"next step: {clean(answer.next_step, 600)}"
+
+
+def sentence(answer: JobVerdict) -> str:
+    """One sentence: what the job used, and whether that is as it should be."""
+    target = clean(answer.target)
+    if not answer.layers:
+        return f"{target}: unknown: no line of it tells a transport"
+    if len({(layer.verdict, layer.status) for layer in answer.layers}) == 1:
+        return f"{target}: {_said(answer.layers[0])}"
+    parts = [f"{_title(layer, answer.layers)} {_said(layer)}" for layer in answer.layers]
+    return f"{target}: {'; '.join(parts)}"
+
+
+def _title(layer: Layer, layers: Iterable[Layer]) -> str:
+    name = _LAYERS.get(layer.layer, layer.layer)
+    has_runs = any(other.job != layer.job for other in layers if other.layer == layer.layer)
+    return f"{name} (run {layer.job})" if has_runs else name
+
+
+def _said(layer: Layer) -> str:
+    what = _NAMES.get(layer.verdict, layer.verdict)
+    why = f" ({', '.join(reason.id for reason in layer.reasons)})" if layer.reasons else ""
+    if layer.verdict == "none":
+        return f"no data path was established, the job aborted{why}"
+    if layer.verdict == "unknown":
+        return f"not decided{why}"
+    if layer.verdict == "mixed":
+        kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm"})
+        return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
+    if layer.verdict == "shm":
+        return "shared memory on one host, as expected"
+    return {
+        "as-expected": f"{what}, as expected",
+        "fallback": f"{what}, not RDMA: a fall-back{why}",
+        "by-configuration": f"{what}, as configured, not RDMA{why}",
+        "aborted": f"{what}, then the job aborted{why}",
+        "mixed": f"{what}, but the hosts differ{why}",
+        "undecided": f"{what}, not RDMA; the log cannot tell whether RDMA was to be had{why}",
+    }[layer.status]
+
+
+def _heading(layer: Layer) -> str:
+    runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word)) or "unknown runtime"
+    ranks = f"{layer.ranks} ranks" if layer.ranks is not None else "ranks not known"
+    hosts = ", ".join(clean(host) for host in layer.hosts[:6]) or "hosts not known"
+    if len(layer.hosts) > 6:
+        hosts += f" and {len(layer.hosts) - 6} more"
+    run = f" run {layer.job}" if layer.job > 1 else ""
+    name = _LAYERS.get(layer.layer, layer.layer)
+    return f"{name}{run} ({runtime}; {ranks}; {hosts}): {layer.verdict}, {layer.status}"
+
+
+def _pairs(layer: Layer) -> Iterator[str]:
+    """Between hosts first; what differs from the verdict before what agrees."""
+    pairs = sorted(layer.pairs, key=lambda pair: (pair.a == pair.b, pair.transport == layer.verdict))
+    for pair in pairs[:_SHOWN_PAIRS]:
+        yield f"  {_pair(pair)}"
+    if len(pairs) > _SHOWN_PAIRS:
+        rest: dict[str, int] = {}
+        for pair in pairs[_SHOWN_PAIRS:]:
+            rest[pair.transport] = rest.get(pair.transport, 0) + 1
+        told = ", ".join(f"{count} {transport}" for transport, count in sorted(rest.items()))
+        yield f"  ... and {len(pairs) - _SHOWN_PAIRS} more pairs: {told}"
+
+
+def _pair(pair: Pair) -> str:
+    where = f"{clean(pair.a)} - {clean(pair.b)}" if pair.a != pair.b else f"on {clean(pair.a)}"
+    ranks = " ".join(f"{a}-{b}" for a, b in pair.ranks[:8])
+    more = f" and {len(pair.ranks) - 8} more" if len(pair.ranks) > 8 else ""
+    return f"{where}: {pair.transport}" + (f" (ranks {ranks}{more})" if ranks else "")
+
+
+def place(evidence: Evidence) -> str:
+    """``file:line: text``."""
+    return f"{clean(evidence.file)}:{evidence.line}: {clean(evidence.text.strip(), 160)}"

@@ -1,0 +1,278 @@
+"""A job's files: one log, standard input, a folder of logs, or the job in a capture."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import BinaryIO, NamedTuple, Protocol, cast
+
+from ibkit.errors import UnreadableInput
+from ibkit.parsers.base import Problem
+from ibkit.sources.capture import is_capture, open_capture
+from ibkit.sources.manifest import MANIFEST
+from ibkit.sources.site import Host, Site
+
+MAX_FILES = 20_000
+MAX_DEPTH = 12
+#: Looked at to tell text from binary data (bytes).
+_HEAD_BYTES = 8192
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
+#: Documents and sources quote log lines that are not this job's.
+_NOT_LOGS = re.compile(r"\.(?:md|rst|py|c|cc|cpp|cu|h|hpp|f90|json|html|ya?ml|toml|png|csv)\Z", re.IGNORECASE)
+_HOSTFILE = re.compile(r"(?:host|machine|node)(?:s|_?file|list|_list)(?:\.txt)?\Z", re.IGNORECASE)
+
+
+class Bytes(Protocol):
+    """As much of a file as a log's reader needs."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes, none at the end."""
+        ...
+
+    def close(self) -> None:
+        """No more is wanted."""
+        ...
+
+
+class Log(NamedTuple):
+    """One stream of lines. ``name`` is how the evidence calls it."""
+
+    name: str
+    open: Callable[[], Bytes]
+
+
+class Job(NamedTuple):
+    """What a target holds: ``listed_hosts`` are those of a hostfile, ``hosts`` those of a capture."""
+
+    target: str
+    logs: tuple[Log, ...]
+    hosts: tuple[Host, ...] = ()
+    listed_hosts: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+
+def job_of_site(site: Site) -> Job:
+    """The job that a capture holds. Raises UnreadableInput where it holds none."""
+    if not site.job:
+        raise UnreadableInput(
+            f"{site.origin.label}: holds no job; name a log: ibkit --from CAPTURE check-mpi-transport LOG"
+        )
+    return Job(
+        site.origin.label, tuple(Log(file.name, _unpacked(file.name, file.open)) for file in site.job), site.hosts
+    )
+
+
+def open_job(target: str) -> Job:
+    """A log, a folder, ``-`` for standard input, or a capture. Raises UnreadableInput."""
+    if target == "-":
+        return Job("-", (Log("-", lambda: sys.stdin.buffer),))
+    if re.match(r"(?:pid|slurm):", target) and not os.path.exists(target):
+        raise UnreadableInput(f"{target}: running jobs are not looked at yet; give the job's log")
+    if os.path.isdir(target):
+        return _folder(target)
+    if target.endswith((".tar", ".tgz", ".tar.gz")) and is_capture(target):
+        return job_of_site(open_capture(target))._replace(target=target)
+    _refuse(target)
+    return Job(target, (Log(target, _unpacked(target, partial(_open, target))),))
+
+
+def _open(path: str) -> Bytes:
+    """A plain file, or a pipe that the user named (``<(...)``). Raises UnreadableInput."""
+    try:
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 - the reader closes it
+    except OSError as error:
+        raise UnreadableInput(f"{path}: {error.strerror}") from error
+    mode = os.fstat(file.fileno()).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        file.close()
+        raise UnreadableInput(f"{path}: not a plain file")
+    return file
+
+
+def _refuse(path: str) -> None:
+    """Say of a program that it is one: launching jobs comes later."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return
+        with open(path, "rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        raise UnreadableInput(f"{path}: {error.strerror}") from error
+    if head == b"\x7fELF":
+        raise UnreadableInput(f"{path}: a program; launching one is not built yet: run it, and give its output")
+    if head[:2] == b"#!":
+        raise UnreadableInput(f"{path}: a script; launching one is not built yet: run it, and give its output")
+
+
+def _unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
+    """A stream of text: decompressed, from UTF-16, /proc's NUL-separated files with a line for each variable."""
+
+    def open_text() -> Bytes:
+        stream = opener()
+        head = _read_whole(stream, _HEAD_BYTES)
+        stream = _Joined(head, stream)
+        for magic, module in _PACKED.items():
+            if head.startswith(magic):
+                return _decompressed(module, stream)
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return _Utf16(stream)
+        base = os.path.basename(name)
+        if "environ" in base and b"\0" in head:
+            return _Translated(stream, b"\n")
+        if "cmdline" in base and b"\0" in head:
+            return _Translated(stream, b" ")
+        return stream
+
+    return open_text
+
+
+def _read_whole(stream: Bytes, size: int) -> bytes:
+    parts = b""
+    while len(parts) < size and (data := stream.read(size - len(parts))):
+        parts += data
+    return parts
+
+
+def _decompressed(module: str, stream: Bytes) -> Bytes:
+    if module == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=cast(BinaryIO, stream), mode="rb")
+    if module == "bz2":
+        import bz2
+
+        return bz2.BZ2File(cast(BinaryIO, stream))
+    import lzma
+
+    return lzma.LZMAFile(cast(BinaryIO, stream))
+
+
+class _Joined:
+    """Bytes that were read already, then the rest of the stream."""
+
+    def __init__(self, head: bytes, stream: Bytes) -> None:
+        self._head = head
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        """What was read already comes first."""
+        if self._head:
+            data, self._head = self._head[:size], self._head[size:]
+            return data
+        return self._stream.read(size)
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+class _Translated(_Joined):
+    """A file whose parts are separated by NUL."""
+
+    def __init__(self, stream: Bytes, separator: bytes) -> None:
+        super().__init__(b"", stream)
+        self._separator = separator
+
+    def read(self, size: int = -1) -> bytes:
+        """With a separator for each NUL."""
+        return self._stream.read(size).replace(b"\0", self._separator)
+
+
+class _Utf16(_Joined):
+    """UTF-16 with its mark, as UTF-8."""
+
+    def __init__(self, stream: Bytes) -> None:
+        import codecs
+
+        super().__init__(b"", stream)
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to twice ``size`` bytes."""
+        while True:
+            data = self._stream.read(size)
+            text = self._decoder.decode(data, not data)
+            if text or not data:
+                return text.encode("utf-8", "replace")
+
+
+# -- folders
+
+
+def _folder(target: str) -> Job:
+    if _is_capture_folder(target):
+        return job_of_site(open_capture(target))._replace(target=target)
+    logs: list[Log] = []
+    hosts: list[Host] = []
+    listed: set[str] = set()
+    problems: list[Problem] = []
+    for path in _files(target, problems, hosts, logs):
+        name = os.path.relpath(path, target)
+        if _HOSTFILE.search(os.path.basename(path)):
+            listed |= _hostfile(path)
+        elif _is_text(path, name, problems):
+            logs.append(Log(name, _unpacked(name, lambda path=path: _open(path))))  # type: ignore[misc]
+    if not logs:
+        raise UnreadableInput(f"{target}: holds no log")
+    return Job(target, tuple(logs), tuple(hosts), frozenset(listed), tuple(problems))
+
+
+def _is_capture_folder(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, MANIFEST))
+
+
+def _files(top: str, problems: list[Problem], hosts: list[Host], logs: list[Log]) -> Iterator[str]:
+    """Plain files below a folder in the order of their names; links are not followed, captures are opened."""
+    count = 0
+
+    def unreadable(error: OSError) -> None:
+        problems.append(Problem("unreadable", f"{error.strerror}", None, os.path.relpath(error.filename, top)))
+
+    for folder, folders, names in os.walk(top, onerror=unreadable):
+        if folder != top and _is_capture_folder(folder):
+            folders[:] = []
+            site = open_capture(folder)
+            hosts += site.hosts
+            where = os.path.relpath(folder, top)
+            logs += [Log(os.path.join(where, file.name), _unpacked(file.name, file.open)) for file in site.job]
+            continue
+        folders.sort()
+        if os.path.relpath(folder, top).count(os.sep) >= MAX_DEPTH:
+            folders[:] = []
+        for name in sorted(names):
+            count += 1
+            if count > MAX_FILES:
+                problems.append(Problem("many-files", f"more than {MAX_FILES} files; the rest was not looked at"))
+                return
+            path = os.path.join(folder, name)
+            if not os.path.islink(path) and os.path.isfile(path) and not _NOT_LOGS.search(name):
+                yield path
+
+
+def _is_text(path: str, name: str, problems: list[Problem]) -> bool:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        problems.append(Problem("unreadable", f"{error.strerror}", None, name))
+        return False
+    if head.startswith(tuple(_PACKED)) or head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return True
+    base = os.path.basename(name)
+    is_proc = "environ" in base or "cmdline" in base
+    return bool(head) and head[:4] != b"\x7fELF" and (is_proc or head.count(b"\0") <= len(head) // 100)
+
+
+def _hostfile(path: str) -> set[str]:
+    """First word of each line that is no comment; ``n01:4`` is n01."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read(1 << 20).splitlines()
+    except OSError:
+        return set()
+    names = {line.split("#", 1)[0].split()[0].split(":")[0] for line in lines if line.split("#", 1)[0].split()}
+    return {name for name in names if re.fullmatch(r"[\w.-]{1,253}", name)}

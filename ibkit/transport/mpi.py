@@ -1,0 +1,161 @@
+"""The facts about an MPI job's data path, by process and by run: Open MPI's, and UCX's below any MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ibkit.parsers import openmpi, ucx
+from ibkit.parsers.job_facts import Failure, Foreign, Setting, Version
+from ibkit.transport import words
+from ibkit.transport.evidence import File, Mark
+from ibkit.transport.links import Links
+from ibkit.transport.processes import Process
+
+#: Uses of a lane that carry data; keep-alive, wire-up and connection management do not.
+_DATA_USES = frozenset(
+    ("tag", "am", "am_bw", "rma", "rma_bw", "rma_am", "amo", "amo_am", "stream", "rkey_ptr", "proto"),
+)  # fmt: skip
+#: Which use tells the lane of small messages, best first.
+_MAIN_USES = ("tag", "am", "proto", "stream", "rma", "rma_am", "rma_bw", "am_bw")
+
+
+class Endpoint:
+    """One kind of endpoint of one process, as its lines tell it."""
+
+    def __init__(self, scope: str | None, mark: Mark) -> None:
+        self.scope = scope
+        self.mark = mark
+        self.lanes: list[ucx.Lane] = []
+
+    def data_lanes(self) -> list[ucx.Lane]:
+        """The lanes that carry data, that of small messages first."""
+        data = [lane for lane in self.lanes if lane.use in _DATA_USES]
+        for use in _MAIN_USES:
+            main = next((lane for lane in data if lane.use == use), None)
+            if main is not None:
+                return [main, *(lane for lane in data if lane is not main)]
+        return data
+
+
+class BtlUse(NamedTuple):
+    """A btl line: the module, its peer's host, where it stands, and the module that is better, if any."""
+
+    btl: str
+    node: str | None
+    mark: Mark
+    better: str | None
+
+
+class MpiProcess(Process):
+    """What one process said of itself."""
+
+    def __init__(self, host: str | None, pid: int | None, mark: Mark) -> None:
+        super().__init__(host, pid, mark)
+        self.rank: int | None = None
+        self.family: int | None = None
+        self.pml: tuple[str, Mark] | None = None
+        self.mtl: tuple[str, Mark] | None = None
+        self.provider: tuple[str, Mark] | None = None
+        self.support: tuple[str, Mark] | None = None
+        self.btls: dict[int, list[BtlUse]] = {}
+        self.openib: list[tuple[str, Mark]] = []
+        self.endpoints: dict[tuple[str | None, int], Endpoint] = {}
+        self.components: dict[str, dict[str, Mark]] = {}
+
+
+class Evidence:
+    """Takes the facts of all logs of a target."""
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self.processes: dict[tuple[str | None, int | None], MpiProcess] = {}
+        self.tables: list[tuple[openmpi.CommMethod, File, Mark]] = []
+        self.versions: list[tuple[str, str, Mark]] = []
+        self.settings: list[tuple[Setting, Mark]] = []
+        self.failures: list[tuple[Failure, Mark]] = []
+        self.foreign: list[tuple[Foreign, Mark]] = []
+        self.openib: list[tuple[int | None, str, Mark]] = []
+        self.providers: list[tuple[str, Mark]] = []
+        self.highest_tag: int | None = None
+
+    def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact | Foreign, file: File) -> None:
+        """Take one fact."""
+        mark = file.mark(fact.said)
+        if isinstance(fact, Version):
+            if len(self.versions) < 1000:
+                self.versions.append((fact.runtime, fact.version, mark))
+        elif isinstance(fact, Setting):
+            if len(self.settings) < 10_000:
+                self.settings.append((fact, mark))
+        elif isinstance(fact, Failure):
+            self._fail(fact, mark)
+        elif isinstance(fact, Foreign):
+            if len(self.foreign) < 1000:
+                self.foreign.append((fact, mark))
+        elif isinstance(fact, openmpi.CommMethod):
+            self.tables.append((fact, file, mark))
+        elif isinstance(fact, ucx.DeviceLink):
+            self.links.add(fact.said.host, fact.device, fact.link, mark)
+        elif fact.said.pid is None:
+            self._of_nobody(fact, mark)
+        else:
+            self._of_process(fact, mark)
+
+    def _fail(self, fact: Failure, mark: Mark) -> None:
+        if len(self.failures) < 10_000:
+            self.failures.append((fact, mark))
+        if fact.topic == "ib-port-refused" and fact.device:
+            self.links.add(fact.host, fact.device, "IB", mark)  # only a port whose link layer is InfiniBand is refused
+
+    def _of_nobody(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
+        if isinstance(fact, openmpi.OpenibPort):
+            self.openib.append((fact.said.rank, fact.device, mark))
+        elif isinstance(fact, openmpi.OfiProvider):
+            self.providers.append((fact.provider, mark))
+
+    def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
+        said = fact.said
+        key = said.host, said.pid
+        process = self.processes.get(key)
+        if process is None:
+            process = self.processes[key] = MpiProcess(said.host, said.pid, mark)
+        process.saw(mark)
+        if said.rank is not None and process.rank is None:
+            process.rank = said.rank
+        match fact:
+            case openmpi.Btl():
+                process.family = process.family or fact.family
+                uses = process.btls.setdefault(fact.peer, [])
+                if len(uses) < 20:
+                    uses.append(BtlUse(fact.btl, fact.node, mark, fact.better))
+                if fact.btl == "self" and fact.better is None:
+                    process.rank = fact.peer
+            case openmpi.Pml():
+                process.family = process.family or fact.family
+                if process.pml is None or fact.family is None:
+                    process.pml = fact.component, mark
+            case openmpi.Mtl():
+                process.mtl = fact.component, mark
+            case openmpi.OfiProvider():
+                if words.of_provider(fact.provider) != "unknown":
+                    process.provider = process.provider or (fact.provider, mark)
+            case openmpi.OpenibPort():
+                process.openib.append((fact.device, mark))
+            case openmpi.UcxSupport():
+                process.support = fact.level, mark
+            case openmpi.Component():
+                process.components.setdefault(fact.framework, {}).setdefault(fact.name, mark)
+            case ucx.EndpointConfig():
+                endpoint = process.endpoints.setdefault((fact.context, fact.number), Endpoint(fact.scope, mark))
+                if fact.is_row or not endpoint.lanes:
+                    endpoint.lanes += fact.lanes
+            case ucx.ProtocolRow():
+                endpoint = process.endpoints.setdefault((fact.context, fact.number), Endpoint(fact.scope, mark))
+                if not endpoint.lanes:
+                    endpoint.lanes += fact.lanes
+
+    @property
+    def hosts_by_process(self) -> Mapping[tuple[str | None, int | None], MpiProcess]:
+        """The processes that spoke, by host and pid."""
+        return self.processes
