@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.answers import Answers, said
+from support.recorded import Recorded, said
 
 from ibkit.collectors.counters import DATA_OPTIONS, ERROR_OPTIONS, collect_counters
 from ibkit.model.counters import FabricCounters, PortCounters
@@ -47,7 +47,7 @@ def two_sweeps(
     for old, new in (changes or {}).items():
         assert old in text
         text = text.replace(old, new)
-    return collect_counters(Answers(said(DATA, fixture("counters-report.txt")), said(ERRORS, text, stderr, 1)))
+    return collect_counters(Recorded(said(DATA, fixture("counters-report.txt")), said(ERRORS, text, stderr, 1)))
 
 
 def test_two_sweeps_are_all_of_it() -> None:
@@ -167,7 +167,7 @@ def test_a_row_of_a_node_that_the_other_sweep_missed() -> None:
 def test_equal_names_are_told_apart_by_lid() -> None:
     data = fixture("counters-report.txt").replace('"host2 \\"', '"same"').replace('"host1 mlx5_0"', '"same"')
     errors = fixture("details-data-report.txt").replace('"host1 mlx5_0"', '"same"')
-    fabric = collect_counters(Answers(said(DATA, data), said(ERRORS, errors, "", 1)))
+    fabric = collect_counters(Recorded(said(DATA, data), said(ERRORS, errors, "", 1)))
     assert port_of(fabric, HOST1, 1).counters["VL15Dropped"] == 3
     assert port_of(fabric, HOST2, 1).counters["VL15Dropped"] == 0
     assert len(fabric.ports) == 21
@@ -176,7 +176,7 @@ def test_equal_names_are_told_apart_by_lid() -> None:
 def test_equal_names_without_lid_are_not_guessed() -> None:
     data = fixture("counters-report.txt").replace('"host2 \\"', '"same"').replace('"host1 mlx5_0"', '"same"')
     errors = fixture("details.txt").replace('"host1 mlx5_0"', '"same"')
-    fabric = collect_counters(Answers(said(DATA, data), said(ERRORS, errors, "", 1)))
+    fabric = collect_counters(Recorded(said(DATA, data), said(ERRORS, errors, "", 1)))
     assert port_of(fabric, 0xA0001001, 1).counters["VL15Dropped"] == 3
     assert "VL15Dropped" not in port_of(fabric, HOST1, 1).counters
     assert "VL15Dropped" not in port_of(fabric, HOST2, 1).counters
@@ -184,7 +184,7 @@ def test_equal_names_without_lid_are_not_guessed() -> None:
 
 def test_without_sa_the_sweep_runs_without_asking_it() -> None:
     no_sa = said(DATA, "", fixture("no-sm.stderr.txt"))
-    source = Answers(
+    source = Recorded(
         no_sa,
         said(f"{DATA} --skip-sl", fixture("counters-report.txt")),
         said(ERRORS, "", "", -11),
@@ -197,14 +197,14 @@ def test_without_sa_the_sweep_runs_without_asking_it() -> None:
 
 
 def test_the_sweep_for_errors_alone_failed() -> None:
-    fabric = collect_counters(Answers(said(DATA, fixture("counters-report.txt")), said(ERRORS, "", "", 255)))
+    fabric = collect_counters(Recorded(said(DATA, fixture("counters-report.txt")), said(ERRORS, "", "", 255)))
     assert fabric.complete is False
     assert len(fabric.ports) == 21
     assert "SymbolErrorCounter" not in port_of(fabric, HOST1, 1).counters
 
 
 def test_nothing_is_cleared() -> None:
-    source = Answers()
+    source = Recorded()
     collect_counters(source)
     assert source.asked
     for command in source.asked:
@@ -227,7 +227,7 @@ def test_local_ports_where_no_sweep_is_possible() -> None:
     seven = "# Port counters: Lid 3 port 7" + plain.split("# Port counters: Lid 3 port 7")[1]
     extended = (TOOLS / "perfquery/loop-extended.txt").read_text()
     wide = "# Port extended" + extended.split("# Port extended")[8]
-    source = Answers(
+    source = Recorded(
         CommandAnswer(tuple(DATA.split()), failure=MISSING),
         said("perfquery -C mlx5_0 -P 1", seven),
         said("perfquery -x -C mlx5_0 -P 1", wide),
@@ -247,7 +247,7 @@ def test_local_ports_where_no_sweep_is_possible() -> None:
 
 
 def test_a_sweep_that_hangs_is_not_tried_again() -> None:
-    source = Answers(CommandAnswer(tuple(DATA.split()), failure=TIMEOUT, seconds=600.0))
+    source = Recorded(CommandAnswer(tuple(DATA.split()), failure=TIMEOUT, seconds=600.0))
     fabric = collect_counters(source)
     assert source.asked == [DATA]
     assert (fabric.ports, fabric.complete) == ((), False)
