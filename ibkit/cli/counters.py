@@ -1,7 +1,7 @@
-"""Port counters of the fabric since they were last cleared. Nothing is ever cleared here.
+"""Port counters of the fabric since they were last cleared, or what they count in an interval. Nothing is ever cleared.
 
-Data counters are shown in bytes. A value marked >= stands at its counter's maximum: it is that or more.
-Where no sweep of the fabric is possible, the ports of this host are shown alone.
+Data counters are shown in bytes. A value marked >= is that or more: the counter stopped at its maximum, or somebody
+cleared it during the interval. Where no sweep of the fabric is possible, the ports of this host are shown alone.
 
 exit status: 0 the counters were read, and with --errors no port has any; 1 with --errors, some port has errors;
 3 no counters could be read, or some are known to be missing.
@@ -10,18 +10,36 @@ exit status: 0 the counters were read, and with --errors no port has any; 1 with
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Iterable, Sequence
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.counters import PORT_TOOL, SWEEP_TOOL, collect_counters
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
-from ibkit.export.counters import counters_columns, counters_document, counters_rows
-from ibkit.model.counters import OCTETS_PER_DATA_UNIT, FabricCounters, PortCounters, highest_first, with_errors
+from ibkit.export.counters import (
+    counters_columns,
+    counters_document,
+    counters_rows,
+    rates_columns,
+    rates_document,
+    rates_rows,
+)
+from ibkit.model.counters import (
+    OCTETS_PER_DATA_UNIT,
+    Counted,
+    FabricChange,
+    PortChange,
+    PortCounters,
+    highest_first,
+    with_errors,
+)
 from ibkit.sources.site import Site
 
 OUTPUTS = ("json", "csv")
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 _HEADINGS = ("NODE", "PORT", "LID", "GUID", "SENT", "RECEIVED", "WAIT", "ERRORS")
+_RATE_HEADINGS = ("NODE", "PORT", "LID", "GUID", "SENT/s", "RECEIVED/s", "WAIT/s", "NEW ERRORS")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,14 +49,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", metavar="N", type=_positive, help="the first N of the order; without --sort, those with most errors"
     )
+    parser.add_argument(
+        "--interval", metavar="SECONDS", type=_seconds, help="read twice, so long apart, and show what was counted"
+    )
+    parser.add_argument("--count", metavar="N", type=_positive, help="so many intervals, one after the other (1)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the counters and return the exit status."""
+    if args.count and not args.interval:
+        raise IbkitError("--count needs --interval SECONDS")
     site = site_of(args.from_path)
     _refuse_other_tools(site)
+    if args.interval:
+        return _run_rates(site, args)
     fabric = collect_counters(site.subnet)
-    shown = fabric._replace(ports=_chosen(fabric, args))
+    shown = fabric._replace(ports=_chosen(fabric.ports, args))
     if args.json:
         print_json(counters_document(shown))
     elif args.csv:
@@ -46,12 +72,40 @@ def run(args: argparse.Namespace) -> int:
         print_csv(columns, counters_rows(shown, columns))
     else:
         print_table(_HEADINGS, [_row(port) for port in shown.ports])
-        if len(shown.ports) < len(fabric.ports):
-            note(f"{len(shown.ports)} of {len(fabric.ports)} ports are shown")
+        _note_left_out(shown.ports, fabric.ports)
     print_problems(fabric.problems)
-    if args.errors and shown.ports:
+    return _status(bool(fabric.ports), fabric.complete, found=args.errors and bool(shown.ports))
+
+
+def _run_rates(site: Site, args: argparse.Namespace) -> int:
+    if site.origin.kind != "live":
+        raise IbkitError("--interval reads the counters twice, which only a live host can answer")
+    from ibkit.collectors.counter_rates import watch_counters
+
+    changes = []
+    any_ports = False
+    for change in watch_counters(site.subnet, args.interval, args.count or 1):
+        any_ports |= bool(change.ports)
+        shown = change._replace(ports=_chosen(change.ports, args))
+        changes.append(shown)
+        if not args.json and not args.csv:
+            note(f"in {change.seconds:.1f} s:")
+            print_table(_RATE_HEADINGS, [_rate_row(port, change) for port in shown.ports])
+            _note_left_out(shown.ports, change.ports)
+    if args.json:
+        print_json(rates_document(changes))
+    elif args.csv:
+        columns = rates_columns(changes)
+        print_csv(columns, rates_rows(changes, columns))
+    print_problems(dict.fromkeys(problem for change in changes for problem in change.problems))
+    complete = all(change.complete is not False for change in changes)
+    return _status(any_ports, complete, found=args.errors and any(change.ports for change in changes))
+
+
+def _status(any_ports: bool, complete: bool | None, *, found: bool) -> int:
+    if found:
         return EXIT_FINDING
-    return EXIT_OK if fabric.ports and fabric.complete is not False else EXIT_UNDECIDED
+    return EXIT_OK if any_ports and complete is not False else EXIT_UNDECIDED
 
 
 def _refuse_other_tools(site: Site) -> None:
@@ -61,40 +115,61 @@ def _refuse_other_tools(site: Site) -> None:
         require_tool(site, (SWEEP_TOOL, PORT_TOOL), "counters")
 
 
-def _chosen(fabric: FabricCounters, args: argparse.Namespace) -> tuple[PortCounters, ...]:
-    ports = with_errors(fabric.ports) if args.errors else fabric.ports
+def _chosen(ports: Sequence[Counted], args: argparse.Namespace) -> tuple[Counted, ...]:
+    chosen: Iterable[Counted] = with_errors(ports) if args.errors else ports
     if args.sort:
-        names = {name for port in fabric.ports for name in port.counters}
+        names = {name for port in ports for name in port.counters}
         name = next((name for name in names if name.lower() == args.sort.lower()), None)
         if name is None:
             raise IbkitError(f"--sort {args.sort}: no port has such a counter; there are {', '.join(sorted(names))}")
-        ports = highest_first(ports, name)
+        chosen = highest_first(chosen, name)
     elif args.top:
-        ports = highest_first(ports)
-    return ports[: args.top]
+        chosen = highest_first(chosen)
+    return tuple(chosen)[: args.top]
+
+
+def _note_left_out(shown: Sequence[object], ports: Sequence[object]) -> None:
+    if len(shown) < len(ports):
+        note(f"{len(shown)} of {len(ports)} ports are shown")
 
 
 def _row(port: PortCounters) -> list[object]:
-    errors = ", ".join(f"{name} {_value(port, name)}" for name in port.errors)
-    return [
-        port.node_name, port.port, port.lid, port.guid, _bytes(port, "PortXmitData"), _bytes(port, "PortRcvData"),
-        _value(port, "PortXmitWait"), errors,
-    ]  # fmt: skip
+    def shown(name: str) -> str | None:
+        return _number(port.counters.get(name), name in port.saturated)
+
+    errors = ", ".join(f"{name} {shown(name)}" for name in port.errors)
+    sent, received = (
+        _bytes(port.counters.get(name), 1, name in port.saturated) for name in ("PortXmitData", "PortRcvData")
+    )
+    return [*_whose(port), sent, received, shown("PortXmitWait"), errors]
 
 
-def _value(port: PortCounters, name: str) -> str | None:
-    value = port.counters.get(name)
-    return None if value is None else f"{'>= ' if name in port.saturated else ''}{value}"
+def _rate_row(change: PortChange, fabric: FabricChange) -> list[object]:
+    errors = ", ".join(f"{name} {_number(value, name in change.at_least)}" for name, value in change.errors.items())
+    sent, received = (
+        _bytes(change.counters.get(name), fabric.seconds, name in change.at_least)
+        for name in ("PortXmitData", "PortRcvData")
+    )
+    wait = change.counters.get("PortXmitWait")
+    rate = None if wait is None else round(wait / fabric.seconds)
+    return [*_whose(change.port), sent, received, _number(rate, "PortXmitWait" in change.at_least), errors]
 
 
-def _bytes(port: PortCounters, name: str) -> str | None:
-    units = port.counters.get(name)
+def _whose(port: PortCounters) -> list[object]:
+    return [port.node_name, port.port, port.lid, port.guid]
+
+
+def _number(value: int | None, at_least: bool) -> str | None:
+    return None if value is None else f"{'>= ' if at_least else ''}{value}"
+
+
+def _bytes(units: int | None, seconds: float, at_least: bool) -> str | None:
     if units is None:
         return None
-    number, prefix = float(units * OCTETS_PER_DATA_UNIT), 0
+    number, prefix = units * OCTETS_PER_DATA_UNIT / seconds, 0
     while number >= 1000 and prefix < len(_PREFIXES) - 1:
         number, prefix = number / 1000, prefix + 1
-    least = ">= " if name in port.saturated else ""
+    least = ">= " if at_least else ""
     return f"{least}{number:.1f} {_PREFIXES[prefix]}B" if prefix else f"{least}{number:.0f} B"
 
 
@@ -102,3 +177,13 @@ def _positive(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 10 and int(text):
         return int(text)
     raise argparse.ArgumentTypeError(f"not a number above 0: {text}")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"not a number of seconds up to a day: {text}")
+    return seconds

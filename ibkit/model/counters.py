@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
@@ -94,15 +95,92 @@ def saturated(counters: dict[str, int | None], wide: frozenset[str] = frozenset(
     return tuple(names)
 
 
-def with_errors(ports: Iterable[PortCounters]) -> tuple[PortCounters, ...]:
+class PortChange(NamedTuple):
+    """What a port counted between two samples. ``counters`` has None where that is not known.
+
+    ``at_least`` names the counters that counted that much or more: they stopped at their maximum, or were cleared in
+    between; the latter are in ``cleared``, too.
+    """
+
+    port: PortCounters
+    counters: dict[str, int | None]
+    at_least: tuple[str, ...] = ()
+    cleared: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """The error counters that moved."""
+        return {name: value for name in ERRORS if (value := self.counters.get(name))}
+
+
+class FabricChange(NamedTuple):
+    """The changes of all ports that are in both samples, ``seconds`` apart (from the middle of one sweep to that of
+    the other).
+    """
+
+    ports: tuple[PortChange, ...]
+    seconds: float
+    complete: bool | None
+    problems: tuple[Problem, ...] = ()
+    source: str | None = None
+
+
+def change_between(before: FabricCounters, after: FabricCounters, seconds: float) -> FabricChange:
+    """Compare two samples. A port that only one of them has is a problem, not a change."""
+    known = {_identity(port): port for port in before.ports}
+    changes = [_port_change(known.pop(_identity(port), None), port) for port in after.ports]
+    seen = tuple(change for change in changes if change)
+    lost = len(known) + len(changes) - len(seen)
+    problems = tuple(dict.fromkeys((*before.problems, *after.problems)))
+    if lost:
+        text = f"{lost} ports are in one of the two samples only, so nothing is known of their change"
+        problems += (Problem("one-sample", text, None, after.source),)
+    complete = None if None in (before.complete, after.complete) else before.complete and after.complete
+    return FabricChange(seen, seconds, False if lost else complete, problems, after.source)
+
+
+def _identity(port: PortCounters) -> tuple[Guid | None, int | None, int]:
+    return port.guid, None if port.guid else port.lid, port.port
+
+
+def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange | None:
+    if before is None:
+        return None
+    counters: dict[str, int | None] = {}
+    at_least = []
+    cleared = []
+    for name, value in after.counters.items():
+        old = before.counters.get(name)
+        if value is None or old is None:
+            counters[name] = None
+        elif value < old:
+            # Somebody cleared it: it has counted its value since then, and before that nobody knows what.
+            counters[name] = value
+            cleared.append(name)
+            at_least.append(name)
+        elif name not in after.saturated:
+            counters[name] = value - old
+        elif name in before.saturated:
+            counters[name] = None  # it has stood still at its maximum
+        else:
+            counters[name] = value - old
+            at_least.append(name)
+    return PortChange(after, counters, tuple(at_least), tuple(cleared))
+
+
+#: A port's values, or their change.
+Counted = TypeVar("Counted", PortCounters, PortChange)
+
+
+def with_errors(ports: Iterable[Counted]) -> tuple[Counted, ...]:
     """The ports that have an error counter above zero."""
     return tuple(port for port in ports if port.errors)
 
 
-def highest_first(ports: Iterable[PortCounters], name: str | None = None) -> tuple[PortCounters, ...]:
-    """By one counter, or by the sum of the error counters; ports that do not have it come last."""
+def highest_first(ports: Iterable[Counted], name: str | None = None) -> tuple[Counted, ...]:
+    """By one counter, or by the sum of the error counters; ports of which it is not known come last."""
 
-    def key(port: PortCounters) -> int:
+    def key(port: Counted) -> int:
         if name is None:
             return -sum(port.errors.values())
         value = port.counters.get(name)

@@ -72,7 +72,15 @@ def test_csv(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[0]["PortXmitWait"] == ""
 
 
-@pytest.mark.parametrize("argv", [["--sort", "NoSuchCounter"], ["--top", "0"], ["--top", "x"], ["--top", "9" * 30]])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--sort", "NoSuchCounter"], ["--top", "0"], ["--top", "x"], ["--top", "9" * 30],
+        ["--interval", "5"],  # not of a file
+        ["--interval", "nan"], ["--interval", "0"], ["--interval", "1e9"], ["--count", "2"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     try:
         status = main(["counters", "--from", str(ERRORS), *argv])

@@ -10,8 +10,15 @@ import jsonschema
 import pytest
 
 from ibkit.collectors.counters import collect_counters
-from ibkit.export.counters import counters_columns, counters_document, counters_rows
-from ibkit.model.counters import FabricCounters, highest_first, with_errors
+from ibkit.export.counters import (
+    counters_columns,
+    counters_document,
+    counters_rows,
+    rates_columns,
+    rates_document,
+    rates_rows,
+)
+from ibkit.model.counters import FabricCounters, change_between, highest_first, with_errors
 from ibkit.sources.site import open_site
 
 ROOT = Path(__file__).parents[2]
@@ -95,3 +102,22 @@ def test_orders() -> None:
     assert [port.port for port in highest_first(ports)[:3]] == [2, 7, 0]  # 35 errors, 6 + 10 + 15, none
     assert [port.port for port in highest_first(ports, "PortXmitWait")[:3]] == [7, 2, 0]
     assert [port.port for port in highest_first(ports, "QP1Dropped")[:2]] == [0, 1]  # unknown: their old order
+
+
+def test_changes_fit_their_schema() -> None:
+    before = of_file(ROOT / "fixtures/tools/perfquery/loop.txt")
+    lower = [port._replace(counters={**port.counters, "SymbolErrorCounter": 0}) for port in before.ports]
+    change = change_between(before, before._replace(ports=tuple(lower)), 2.0004)
+    made = json.loads(json.dumps(rates_document([change, change])))
+    jsonschema.validate(made, json.loads((ROOT / "docs/schemas/counter_rates.json").read_text()))
+    (first, _) = made["intervals"]
+    assert (first["seconds"], first["complete"]) == (2.0, None)
+    two = first["ports"][2]
+    assert (two["changes"]["SymbolErrorCounter"], two["cleared"], two["at_least"]) == (
+        0, ["SymbolErrorCounter"], ["SymbolErrorCounter"],
+    )  # fmt: skip
+    assert two["changes"]["QP1Dropped"] is None
+    columns = rates_columns([change])
+    rows = [dict(zip(columns, row, strict=True)) for row in rates_rows([change, change], columns)]
+    assert [row["interval"] for row in rows] == [1] * 9 + [2] * 9
+    assert (rows[2]["cleared"], rows[2]["PortXmitWait"]) == ("SymbolErrorCounter", 0)

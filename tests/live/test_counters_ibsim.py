@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,31 @@ def test_a_capture_shows_the_same_as_its_live_run(tree: Simulation, tmp_path: Pa
     assert {(int(port["guid"], 16), port["port"]) for port in made["ports"] if any(port["saturated"])} == {
         (SPINE, 2), (HCA, 1),
     }  # fmt: skip
+
+
+def test_what_moves_in_an_interval(tree: Simulation) -> None:
+    """Two of the counters are set while ibkit waits: one higher, one lower, as after a clear."""
+    node = f'PerformanceSet "S-{LEAF:016x}"[1] PortCounters'
+
+    def move() -> None:
+        tree.console(f"{node}.SymbolErrorCounter=40")
+        tree.console(f"{node}.LinkDownedCounter=1")
+
+    timer = threading.Timer(4.0, move)
+    timer.start()
+    try:
+        status, made, err = counters(tree, "--interval", "8", "--errors")
+    finally:
+        timer.join()
+        for name, value in SET[LEAF, 1].items():
+            tree.console(f"{node}.{name}={value}")
+    assert status == 1, err
+    (interval,) = made["intervals"]
+    assert 7 < interval["seconds"] < 60
+    (port,) = interval["ports"]
+    assert (int(port["guid"], 16), port["port"]) == (LEAF, 1)
+    assert (port["changes"]["SymbolErrorCounter"], port["changes"]["LinkDownedCounter"]) == (5, 1)
+    assert port["cleared"] == port["at_least"] == ["LinkDownedCounter"]
 
 
 def test_a_switch_that_answers_no_counters(tree: Simulation) -> None:
