@@ -167,10 +167,10 @@ def _fabric(subnet: Source) -> SubnetView:
 
 
 def _job(site: Site) -> JobVerdict:
-    from ibkit.transport import judge_site  # type: ignore[attr-defined]
+    from ibkit.transport.job import job_of_site
+    from ibkit.transport.verdict import judge
 
-    verdict: JobVerdict = judge_site(site)
-    return verdict
+    return judge(job_of_site(site))
 
 
 def _managers(subnet: Source) -> SubnetManagers:
