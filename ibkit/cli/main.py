@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -42,6 +43,8 @@ unreadable input, 3 cannot be decided.
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no letters for a node's name
     try:
         args = _parse(sys.argv[1:] if argv is None else argv)
         status: int = args.run(args)
@@ -55,10 +58,20 @@ def main(argv: list[str] | None = None) -> int:
         print("ibkit: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader (`head`) has what it wanted; the interpreter must not complain at its exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()  # the reader (`head`) has what it wanted
         return 141
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        _forget_stdout()
+        print(f"ibkit: the output could not be written: {error.strerror}", file=sys.stderr)
+        return EXIT_USAGE
     return status
+
+
+def _forget_stdout() -> None:
+    """What is still to be written would make the interpreter complain at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

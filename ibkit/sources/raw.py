@@ -20,6 +20,8 @@ MAX_RAW_BYTES = 256 << 20
 #: How much of a file is looked at to recognise it (bytes): more than any banner of a terminal log.
 IDENTIFY_BYTES = 1 << 20
 
+#: No tool prints longer lines; what follows in such a line is left out where a file is not recognised at once.
+_LONG_LINES = re.compile(rb"([^\n]{65536})[^\n]+")
 _PACKED = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\x00": "xz",
@@ -107,6 +109,10 @@ def identify_raw(data: bytes, path: str) -> Format:
     """The format of a raw file. Raises UnreadableInput, telling what was tried."""
     try:
         return identify(to_text(data[:IDENTIFY_BYTES]), source=path)
+    except NotThisFormat:
+        pass
+    try:
+        return identify(to_text(_LONG_LINES.sub(rb"\1", data)[:IDENTIFY_BYTES]), source=path)
     except NotThisFormat as error:
         if b"\0" in data[:IDENTIFY_BYTES]:
             raise UnreadableInput(f"{path}: binary data, not the text that a tool prints") from error
