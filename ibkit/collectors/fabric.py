@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from ibkit.collectors.link_table import assemble_links
 from ibkit.collectors.mad_tools import explain_failure, label_of, only_stdout
@@ -15,6 +13,7 @@ from ibkit.model.ids import Guid
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import iblinkinfo, ibnetdiscover
 from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.bulk import no_cyclic_gc
 from ibkit.parsers.diag_messages import Message
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 
@@ -39,7 +38,7 @@ def collect_fabric(source: Source) -> Fabric:
         if answers[-1].failure == NOT_RECORDED:
             answers.append(source.run(command, deadline_seconds=DEADLINE_SECONDS))
     told = answers[-1] if answers[-1].failure != NOT_RECORDED else answers[0]
-    with _no_cyclic_gc():
+    with no_cyclic_gc():
         return _fabric_of(source, told)
 
 
@@ -95,17 +94,3 @@ def _described(fabric: Fabric, start: Guid | None, messages: tuple[Message, ...]
             yield Problem("tool-message", message.text, message.line, label)
     if len(told) > MAX_MESSAGES:
         yield Problem("tool-message", f"{len(told) - MAX_MESSAGES} more messages of the tool", None, label)
-
-
-@contextmanager
-def _no_cyclic_gc() -> Iterator[None]:
-    """Some hundred thousand small tuples come into being, none in a cycle: walking them again and again is a third
-    of the time at 11,200 HCAs.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
