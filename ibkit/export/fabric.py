@@ -18,8 +18,10 @@ PORT_COLUMNS = (
 )  # fmt: skip
 
 
-def summary(fabric: Fabric) -> dict[str, int]:
-    """How many of each there are. Aggregation nodes are no channel adapters, though they look like them."""
+def summary(fabric: Fabric) -> dict[str, int | None]:
+    """How many of each were seen; None where nothing was. Aggregation nodes only look like channel adapters."""
+    if not fabric.nodes:
+        return dict.fromkeys(("switches", "channel_adapters", "routers", "aggregation_nodes", "links"))
     return {
         "switches": fabric.number_of(SWITCH),
         "channel_adapters": fabric.number_of(CHANNEL_ADAPTER),
