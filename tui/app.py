@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from rich.style import Style
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
+from textual.widgets import Input
 
 from ibkit.display import clean
 from ibkit.sources.site import Site
@@ -56,7 +58,10 @@ class IbkitApp(App[None]):
         Binding("ctrl+c", "quit", show=False, priority=True, id="app.interrupt", tooltip="leave, whatever is going on"),
         Binding("colon,ctrl+p", "command_palette", show=False, id="app.palette", tooltip="find a node, or do anything"),
         *(
-            Binding(str(digit), f"page({page.name!r})", show=False, id=f"app.{page.name}", tooltip=PAGE_KEYS)
+            # With priority, so that keys that are typed fast are obeyed in their order.
+            Binding(
+                str(digit), f"page({page.name!r})", show=False, priority=True, id=f"app.{page.name}", tooltip=PAGE_KEYS
+            )
             for digit, page in enumerate(PAGES, 1)
         ),
         Binding("r", "refresh_now", "refresh", id="app.refresh", tooltip="read everything anew"),
@@ -101,6 +106,14 @@ class IbkitApp(App[None]):
         for each in themes.THEMES:
             self.register_theme(each)
         self.theme = f"ibkit-{'mono' if self.no_color else theme}"
+        self._role_styles: tuple[str, dict[str, Style]] = ("", {})
+
+    @property
+    def role_styles(self) -> dict[str, Style]:
+        """The styles of spans and rows in the current theme."""
+        if self._role_styles[0] != self.theme:
+            self._role_styles = self.theme, themes.role_styles(self.current_theme)
+        return self._role_styles[1]
 
     # -- life
 
@@ -163,7 +176,9 @@ class IbkitApp(App[None]):
         return now - taken >= max(self.interval_seconds, REST_FACTOR * (taken - self._asked.get(part, taken)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What has no meaning for a replay is not offered there."""
+        """Digits are text in an input; what has no meaning for a replay is not offered there."""
+        if action == "page":
+            return isinstance(self.screen, PageScreen) and not isinstance(self.focused, Input)
         return self.site.origin.kind == "live" or action not in ("refresh_now", "pause", "interval")
 
     def banner(self) -> Line:

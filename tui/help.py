@@ -32,6 +32,7 @@ class HelpScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,enter", "dismiss", show=False, id="help.close", tooltip="close the help"),
+        Binding("q", "app.quit", show=False, id="help.quit", tooltip="leave"),
     ]
 
     def __init__(self, about: Screen[Any]) -> None:

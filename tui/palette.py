@@ -10,7 +10,7 @@ from textual.command import Hit, Hits, Provider
 
 from ibkit.display import clean
 from ibkit.model.ids import Guid
-from ibkit.tui.pages import NodePage
+from ibkit.tui.view.notices import Target
 
 if TYPE_CHECKING:
     from ibkit.tui.app import IbkitApp
@@ -36,7 +36,7 @@ class NodeCommands(Provider):
             yield Hit(
                 0.5,
                 Text(f"Node {name}"),  # a Text is no markup
-                partial(app.push, NodePage(guid), ("Palette",)),
+                partial(app.go_to, Target("nodes", guid)),
                 text=name,
                 help=str(guid),
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -32,7 +31,7 @@ class PageScreen(Screen[None]):
     """Draws one page, again whenever the snapshot changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "filter", key_display="/", id="page.filter",
+        Binding("slash", "filter", "filter", key_display="/", priority=True, id="page.filter",
                 tooltip="show rows that hold these words; !word hides them"),
         Binding("escape", "back", show=False, id="page.back", tooltip="clear the filter, else one page back"),
         Binding("d", "doctor", "doctor", id="page.doctor",
@@ -48,7 +47,7 @@ class PageScreen(Screen[None]):
         #: The titles of the pages that led here.
         self.above = above
         self._is_stale = True
-        self._wanted_key: Hashable = None
+        self._is_ready = False
 
     # -- layout
 
@@ -70,10 +69,10 @@ class PageScreen(Screen[None]):
         """Draw what is there, which on the first frame is nothing but the frame."""
         self.query_one("#filter-caption", Bar).show(line(span(" filter ", "key")))
         self.set_class(self.page.detail_rows < 0, "-with-detail")
-        detail = self.query_one("#detail", LinePane)
-        detail.display = self.page.detail_rows != 0
+        self.set_class(not self.page.detail_rows, "-without-detail")
         if self.page.detail_rows > 0:
-            detail.styles.height = self.page.detail_rows + 1
+            self.query_one("#detail").styles.height = self.page.detail_rows + 1
+        self._is_ready = True
         self.refresh_page()
         if self.page.cursor is not None:
             self.table.go_to(self.page.cursor)
@@ -113,9 +112,13 @@ class PageScreen(Screen[None]):
 
     def refresh_page(self) -> None:
         """Draw the page anew."""
+        if not self._is_ready:
+            return
         content = self.page.content(self.app.snapshot, self.app.size.width, self.app.size.height)
         self._is_stale = False
-        self.query_one("#head", LinePane).show(content.head)
+        head = self.query_one("#head", LinePane)
+        head.set_class(not content.head, "-empty")
+        head.show(content.head)
         self.table.show(content.table, content.empty)
         self.set_class(content.table is None and bool(content.head), "-without-table")
         self._refresh_row()
@@ -123,13 +126,16 @@ class PageScreen(Screen[None]):
 
     def refresh_bars(self) -> None:
         """Draw the banner, the tabs and the keys anew."""
+        if not self._is_ready:
+            return
         self.refresh_banner()
         self.query_one("#tabs", ActionBar).show(self._tabs())
         self.query_one("#keys", ActionBar).show(self._keys())
 
     def refresh_banner(self) -> None:
         """Draw the banner anew: time goes on."""
-        self.query_one("#banner", Bar).show(self.app.banner())
+        if self._is_ready:
+            self.query_one("#banner", Bar).show(self.app.banner())
 
     def _tabs(self) -> list[tuple[Line, str]]:
         items = []
@@ -166,7 +172,8 @@ class PageScreen(Screen[None]):
         self.query_one("#title", Bar).show(title([*self.above, self.page.title], shown))
         if self.page.detail_rows:
             detail = self.query_one("#detail", LinePane)
-            detail.show(self.page.detail(self.app.snapshot, table.key))
+            detail.set_class(not table.shown, "-empty")
+            detail.show(self.page.detail(self.app.snapshot, table.key), about=table.key)
 
     @on(LineTable.Opened)
     async def _open(self, event: LineTable.Opened) -> None:
@@ -232,7 +239,9 @@ class PageScreen(Screen[None]):
         self.app.tell(f"copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The doctor is at the host."""
+        """A slash is text in the filter; the doctor is at the host."""
+        if action == "filter":
+            return self.is_current and not self.has_class("-filtering")
         return action != "doctor" or isinstance(self.page, HostPage)
 
     def action_doctor(self) -> None:

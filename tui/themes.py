@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.style import Style
 from textual.theme import Theme
 
 #: Levels by hue: green, blue, violet, amber, red.
@@ -49,7 +50,8 @@ Bar, ActionBar, LineTable, LinePane { background: $background; }
 #keys { background: $panel; }
 #head { height: auto; max-height: 60%; }
 #detail { height: 1fr; border-top: solid $panel; }
-#table { height: 1fr; }
+.-empty, .-without-detail #detail { display: none; }
+#table { height: 1fr; min-height: 3; }
 #too-small { display: none; }
 #filter { display: none; height: 1; border: none; padding: 0; background: $panel; color: $foreground; }
 #filter:focus { border: none; }
@@ -60,32 +62,45 @@ Bar, ActionBar, LineTable, LinePane { background: $background; }
 .-without-table #table { display: none; }
 .-without-table #head { height: 1fr; max-height: 100%; }
 .-with-detail #table { height: auto; max-height: 50%; }
-.-too-small > * { display: none; }
-.-too-small > #too-small { display: block; }
+.-too-small > * { display: none !important; }
+.-too-small > #too-small { display: block !important; }
 LineTable, LinePane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; overflow-x: auto; }
 LinePane { overflow-x: hidden; }
-
-.role--ok { color: $success; }
-.role--info { color: $info; }
-.role--unknown { color: $unknown; }
-.role--warning { color: $warning; }
-.role--critical { color: $error; text-style: bold; }
-.role--ok-strong { color: $success; text-style: bold; }
-.role--unknown-strong { color: $unknown; text-style: bold; }
-.role--warning-strong { color: $warning; text-style: bold; }
-.role--critical-strong { color: $strong-text; background: $error; text-style: bold; }
-.role--caption { color: $faint; }
-.role--dim { color: $faint; }
-.role--heading { text-style: bold; }
-.role--fix { color: $primary; }
-.role--live { color: $strong-text; background: $success; text-style: bold; }
-.role--paused { color: $strong-text; background: $warning; text-style: bold; }
-.role--replay { color: $strong-text; background: $warning; text-style: bold; }
-.role--key { color: $primary; text-style: bold; }
-.role--tab-current { text-style: bold reverse; }
-.role--tab { color: $foreground; }
-.table--header { color: $faint; text-style: bold; }
-.table--sorted { color: $primary; text-style: bold; }
-.table--cursor { background: $cursor; color: $foreground; text-style: bold; }
-.table--cursor-idle { background: $cursor-idle; }
 """
+
+#: The styles of spans and rows: attributes, and the theme's colours by name, as in ``bold panel on error``.
+ROLES = {
+    "ok": "success",
+    "info": "info",
+    "unknown": "unknown",
+    "warning": "warning",
+    "critical": "bold error",
+    "ok-strong": "bold success",
+    "unknown-strong": "bold unknown",
+    "warning-strong": "bold warning",
+    "critical-strong": "bold strong-text on error",
+    "caption": "faint",
+    "dim": "faint",
+    "heading": "bold",
+    "fix": "primary",
+    "banner": "foreground",
+    "live": "bold strong-text on success",
+    "paused": "bold strong-text on warning",
+    "replay": "bold strong-text on warning",
+    "key": "bold primary",
+    "tab": "foreground",
+    "tab-current": "bold reverse",
+    "header": "bold faint",
+    "sorted": "bold primary",
+    "cursor": "bold foreground on cursor",
+    "cursor-idle": "foreground on cursor-idle",
+}
+
+
+def role_styles(theme: Theme) -> dict[str, Style]:
+    """The style of each role in this theme. As component classes of each widget they would double the start-up."""
+    named = {"foreground", "success", "warning", "error", "primary"}
+    colours = {name: str(getattr(theme, name)) for name in named} | theme.variables
+    return {
+        role: Style.parse(" ".join(colours.get(word, word) for word in words.split())) for role, words in ROLES.items()
+    }

@@ -33,19 +33,19 @@ class Driver:
         names = {"!": "exclamation_mark", " ": "space", "/": "slash", "-": "minus", "[": "left_square_bracket"}
         return await self.press(*(names.get(letter, letter) for letter in text))
 
-    async def click(self, text: str, times: int = 1) -> str:
-        """Click on the first letter of a text that is on the screen."""
+    async def click(self, text: str, times: int = 1, line_from: int = 0) -> str:
+        """Click on the first letter of a text that is on the screen, at this line or below."""
         for y, line in enumerate(self.lines):
-            if text in line:
+            if text in line and y >= line_from:
                 await self.pilot.click(offset=(line.index(text), y), times=times)
                 await self.pilot.pause()
                 return self.screen
         raise AssertionError(f"{text!r} is not on the screen:\n{self.screen}")
 
     async def until(self, text: str, seconds: float = 5.0) -> str:
-        """Wait until a text is on the screen."""
+        """Wait until a text is on the screen, however it is broken into lines."""
         for _ in range(int(seconds / 0.02)):
-            if text in self.screen:
+            if text in self.words:
                 return self.screen
             await self.pilot.pause(0.02)
         raise AssertionError(f"{text!r} does not come:\n{self.screen}")
@@ -54,6 +54,11 @@ class Driver:
     def screen(self) -> str:
         """The screen as text."""
         return tui_scenes.screen_text(self.app)
+
+    @property
+    def words(self) -> str:
+        """The screen's words, one blank between two."""
+        return " ".join(self.screen.split())
 
     @property
     def lines(self) -> list[str]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from support.answers import Answers
 from textual.app import App
 
 from ibkit.model.checks import Check, Fix, HostChecks
@@ -22,6 +21,7 @@ from ibkit.model.ids import Gid, Guid, PKey
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 from ibkit.model.subnet_manager import SubnetManager, SubnetManagers
 from ibkit.parsers.base import Problem
+from ibkit.sources.base import Source
 from ibkit.sources.site import Host, JobFile, Origin, Site
 from ibkit.tui.snapshot import DOCTOR, FABRIC, HOST, JOB, MANAGERS, Part, Reading, Snapshot, Task
 from ibkit.tui.view.subnet import SubnetView
@@ -109,6 +109,8 @@ def small_doctor(name: str = "n00") -> HostChecks:
     return HostChecks(name, (Check("devices", "ok", "RDMA devices: mlx5_0", "`ibkit status` shows them"), umad))
 
 
+#: The tests give the tasks, so no source is ever asked.
+SILENT = cast(Source, None)
 MASTER = SubnetManagers((SubnetManager(Guid(HCAS[0] + 1), 5, "master", 14, 4711),))
 
 
@@ -118,7 +120,7 @@ def site(kind: str = "capture", note: str | None = "two faults") -> Site:
     job = (JobFile("job.out", io.BytesIO),)
     label = "n00" if kind == "live" else "small-tree"
     origin = Origin(kind, label, time_of, note if kind == "capture" else None)
-    return Site(origin, (Host("n00", Answers()),), Answers(), job)
+    return Site(origin, (Host("n00", SILENT),), SILENT, job)
 
 
 def values(**changed: Any) -> dict[Part, Any]:

@@ -131,6 +131,7 @@ def _page(hca: Hca, port: HcaPort, level: int, remark: str | None) -> list[Line]
         ("GUIDs", f"port {_or(port.port_guid)}   node {_or(hca.node_guid)}"),
         ("", f"system image {_or(hca.system_image_guid)}"),
         ("HCA", f"{_or(hca.hca_type)}   firmware {_or(hca.firmware)}   board {_or(hca.board_id)}"),
+        ("read from", hca.source),
         ("name", hca.node_description),
         ("netdev", ", ".join(port.netdevs) or ("?" if port.tables_whole is None else "-")),
     ]

@@ -61,7 +61,7 @@ class SubnetView:
     def name(self, guid: Guid) -> str:
         """What a node is called: its description, else its GUID."""
         node = self.fabric.nodes.get(guid)
-        return (node and node.name and node.name.strip()) or str(guid)
+        return (node and node.name and node.name.strip(" ")) or str(guid)
 
     def owner_of(self, guid: Guid) -> Guid | None:
         """The node that has this GUID, itself or on a port."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from ibkit.tui.view.lines import Line
-from ibkit.tui.widgets.painting import ROLE_CLASSES, Painter, fitted
+from ibkit.tui.widgets.painting import Painter, fitted
 
 
 class Bar(Painter):
     """One line; what does not fit is cut."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*ROLE_CLASSES}
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -36,7 +33,6 @@ class Bar(Painter):
 class ActionBar(Painter):
     """One line of words, each of which does something when it is clicked."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*ROLE_CLASSES}
     DEFAULT_CSS = "ActionBar { height: 1; width: 1fr; }"
 
     def __init__(self, *, id: str | None = None) -> None:

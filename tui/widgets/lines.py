@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ibkit.tui.view.lines import Line
-from ibkit.tui.widgets.painting import ROLE_CLASSES, Painter
+from ibkit.tui.widgets.painting import Painter
 
 #: A caption wider than this share of the pane does not indent the lines that follow it.
 MAX_INDENT_SHARE = 0.5
@@ -24,7 +24,6 @@ SCROLL = "scroll"
 class LinePane(ScrollView, Painter, can_focus=True):
     """Shows lines. A line that is too long goes on below its own second span, so that captions stay a column."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*ROLE_CLASSES}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", show=False, id="pane.up", tooltip=SCROLL),
         Binding("down,j", "move(1)", show=False, id="pane.down", tooltip=SCROLL),
@@ -39,12 +38,15 @@ class LinePane(ScrollView, Painter, can_focus=True):
         self._lines: Sequence[Line] = ()
         self._strips: list[Strip] = []
         self._wrapped_to = 0
+        self._about: Hashable = None
 
-    def show(self, lines: Sequence[Line]) -> None:
-        """Show these lines; the place is kept where the same page is read anew."""
+    def show(self, lines: Sequence[Line], about: Hashable = None) -> None:
+        """Show these lines. The place is kept where they are ``about`` the same thing, read anew."""
+        if about != self._about:
+            self._about = about
+            self.scroll_to(y=0, animate=False)
         if lines != self._lines:
             self._lines = lines
-            self.display = bool(lines)
             self._wrapped_to = 0
             self._wrap(self.size.width)
             self.refresh(layout=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
@@ -10,14 +12,9 @@ from textual.widget import Widget
 from ibkit.display import clean
 from ibkit.tui.view.lines import Line
 
-#: The style names that lines and rows use.
-ROLES = (
-    "ok", "info", "unknown", "warning", "critical",
-    "ok-strong", "unknown-strong", "warning-strong", "critical-strong",
-    "caption", "heading", "dim", "fix", "banner", "live", "paused", "replay", "key", "tab", "tab-current",
-)  # fmt: skip
-#: What a painting widget lists as its component classes: textual inherits them along the first base only.
-ROLE_CLASSES = frozenset(f"role--{role}" for role in ROLES)
+if TYPE_CHECKING:
+    from ibkit.tui.app import IbkitApp
+
 #: No text on the screen is longer: more than any terminal is wide (characters).
 MAX_CHARS = 4000
 
@@ -25,10 +22,12 @@ MAX_CHARS = 4000
 class Painter(Widget):
     """A widget that paints spans: it knows a style for each role."""
 
+    app: IbkitApp
+
     def style_of(self, role: str, base: Style | None = None) -> Style:
         """The style of a role over ``base`` (the widget's own)."""
         base = self.rich_style if base is None else base
-        return base + self.get_component_rich_style(f"role--{role}", partial=True) if role else base
+        return base + self.app.role_styles[role] if role else base
 
     def segments(self, line: Line) -> list[Segment]:
         """The spans of a line as segments."""

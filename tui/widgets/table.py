@@ -5,6 +5,7 @@ textual's own DataTable measures every cell of every row on the event loop: 10,0
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable
 from typing import ClassVar
 
@@ -17,10 +18,11 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from ibkit.display import clean
 from ibkit.tui.view import level as levels
 from ibkit.tui.view.filters import Filter
 from ibkit.tui.view.table import GAP, Order, Row, Slot, Table, fit
-from ibkit.tui.widgets.painting import ROLE_CLASSES, Painter, cell
+from ibkit.tui.widgets.painting import MAX_CHARS, Painter, cell
 
 #: The column of the marks, left of the table's own columns (cells).
 MARK_WIDTH = 2
@@ -33,9 +35,6 @@ SORT, MOVE = "sort by another column", "move; left and right scroll a wide table
 class LineTable(ScrollView, Painter, can_focus=True):
     """Shows a :class:`Table`: a cursor, a filter, an order, faults only, all columns or those that fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *ROLE_CLASSES, "table--header", "table--sorted", "table--cursor", "table--cursor-idle",
-    }  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", key_display="enter", id="table.open", tooltip="open what the cursor is on"),
         Binding("f", "faults", "faults", id="table.faults", tooltip="only what is not known to be well, or all"),
@@ -171,6 +170,7 @@ class LineTable(ScrollView, Painter, can_focus=True):
     def on_resize(self) -> None:
         """Another width: other columns."""
         self._arrange()
+        self.post_message(self.Changed())
 
     def notify_style_update(self) -> None:
         """Another theme: the painted lines are stale."""
@@ -277,22 +277,24 @@ class LineTable(ScrollView, Painter, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """The header, which does not scroll, or a row."""
         width = self.scrollable_content_region.width
-        if y == 0:
-            strip = self._header()
-        else:
-            place = y - 1 + round(self.scroll_y)
-            if place < len(self.shown):
-                strip = self._row(place)
-            elif place == 0 and self.empty:
-                return Strip([Segment(" " + self.empty[: width - 1], self.style_of("dim"))])
-            else:
-                return Strip([])
+        place = y - 1 + round(self.scroll_y)
+        if not self.shown:
+            return self._nothing(y, width)
+        if y and place >= len(self.shown):
+            return Strip([])
+        strip = self._row(place) if y else self._header()
         left = round(self.scroll_x)
         return strip.crop(left, left + width).adjust_cell_length(width, strip._segments[-1].style)
 
+    def _nothing(self, y: int, width: int) -> Strip:
+        """Why there is no row, in as many lines as that takes."""
+        hidden = self.table is not None and bool(self.table.rows)
+        why = f"no {self.table.noun} is left by the filter" if hidden and self.table else self.empty
+        lines = textwrap.wrap(clean(why, MAX_CHARS), max(10, width - 2))
+        return Strip([Segment(f" {lines[y]}" if y < len(lines) else "", self.style_of("dim"))])
+
     def _header(self) -> Strip:
-        style = self.get_component_rich_style("table--header")
-        sorted_style = self.get_component_rich_style("table--sorted")
+        style, sorted_style = self.style_of("header"), self.style_of("sorted")
         segments = [Segment(" " * MARK_WIDTH, style)]
         if self.table is not None:
             for slot in self._slots:
@@ -316,11 +318,7 @@ class LineTable(ScrollView, Painter, can_focus=True):
 
     def _paint(self, index: int, state: int) -> Strip:
         assert self.table is not None
-        base = (
-            self.get_component_rich_style(("", "table--cursor-idle", "table--cursor")[state])
-            if state
-            else self.rich_style
-        )
+        base = self.style_of(("", "cursor-idle", "cursor")[state])
         row = self.table.rows[index]
         texts = self.table.cells()[index]
         tint = self.style_of(levels.word(row.level), base)

@@ -1,0 +1,220 @@
+"""Time: the first frame, collectors that are slow, fail or hang, refresh, pause, the ends of the application."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.tui_pilot import Driver, running
+from support.tui_scenes import MASTER, site, tasks
+
+from ibkit.model.subnet_manager import SubnetManager, SubnetManagers
+from ibkit.sources.live import LiveSource
+from ibkit.tui.app import IbkitApp
+from ibkit.tui.collecting import Collecting
+from ibkit.tui.pages import NAMES
+from ibkit.tui.snapshot import FABRIC, JOB, MANAGERS, Part, Reading, Task
+
+
+async def test_the_first_frame_comes_before_any_collector_answers() -> None:
+    async with running(wait=False, delay_seconds=1.0) as tui:
+        assert tui.lines[0].startswith(" REPLAY  of small-tree")
+        assert "...  reading" in tui.words or "... reading" in tui.words
+        assert "reading ..." in tui.screen
+        assert "ok" not in tui.words.replace("book", "")
+        for digit in range(1, len(NAMES) + 1):  # keys do not wait for collectors
+            await tui.press(str(digit))
+            assert tui.title.lower().startswith(NAMES[digit - 1])
+        await tui.press("1")
+        await tui.until("1 critical, 3 warnings", 8.0)
+
+
+async def test_a_collector_that_fails_is_shown_in_its_place_and_the_rest_goes_on() -> None:
+    failure = RuntimeError("[red]boom[/red] \x1b[31m")
+    async with running("nodes", subnet_managers=failure) as tui:
+        assert tui.title.startswith("Nodes   12 nodes")
+        await tui.press("5")
+        assert "the subnet managers could not be read: RuntimeError: [red]boom[/red] \\x1b[31m" in tui.screen
+        await tui.press("1")
+        assert "? subnet manager could not be read: RuntimeError: [red]boom[/red]" in tui.words
+        await tui.press("7")
+        assert tui.row[0] == "subnet managers"
+        assert tui.row[3] == "collector-failed"
+
+
+@pytest.mark.parametrize("kind", ["host", "fabric", "job", "doctor"])
+async def test_any_collector_may_fail(kind: str) -> None:
+    changed: dict[str, Any] = {kind: ValueError("broken")}
+    if kind == "fabric":
+        broken = tasks()
+        broken[2] = Task(FABRIC, lambda: 1 / 0)
+        app = IbkitApp(site(), tasks=broken)
+        async with app.run_test(size=(120, 40)) as pilot:
+            tui = Driver(app, pilot)
+            await tui.until("could not be read: ZeroDivisionError")
+            for digit in range(1, 8):
+                await tui.press(str(digit))
+            assert app.crash is None
+        return
+    async with running(**changed) as tui:
+        assert "could not be read: ValueError: broken" in tui.words
+        for digit in range(1, 8):
+            await tui.press(str(digit))
+        assert tui.app.crash is None
+
+
+def answers_in_turn(*values: Any) -> Callable[[], Any]:
+    """Gives the values one after the other, the last one for ever."""
+    left = list(values)
+    return lambda: left.pop(0) if len(left) > 1 else left[0]
+
+
+def live(managers: Callable[[], Any], interval_seconds: float = 0.0) -> IbkitApp:
+    parts = [task for task in tasks() if task.part != MANAGERS]
+    return IbkitApp(
+        site("live"), page="subnet", tasks=[*parts, Task(MANAGERS, managers)], interval_seconds=interval_seconds
+    )
+
+
+SECOND = SubnetManagers((SubnetManager(state="standby", priority=3), *MASTER.managers))
+
+
+async def test_live_is_said_with_its_age() -> None:
+    app = live(lambda: MASTER)
+    async with app.run_test(size=(100, 30)) as pilot:
+        tui = Driver(app, pilot)
+        await tui.until("LIVE n00, read 0 s ago")
+        assert "r refresh" in tui.lines[-1]
+
+
+async def test_refresh_reads_anew_and_the_cursor_stays() -> None:
+    app = live(answers_in_turn(SECOND, SECOND, MASTER))
+    async with app.run_test(size=(100, 30)) as pilot:
+        tui = Driver(app, pilot)
+        await tui.until("2 subnet managers")
+        await tui.press("r")
+        await tui.until("2 subnet managers")
+        await tui.press("r")
+        await tui.until("1 subnet manager")
+        assert tui.row[0] == "master"
+
+
+async def test_a_replay_does_not_offer_what_has_no_meaning() -> None:
+    async with running() as tui:
+        assert "refresh" not in tui.lines[-1]
+        screen = await tui.press("question_mark")
+        assert "read everything anew" not in screen
+        await tui.press("escape", "r", "p", "plus")
+        assert tui.lines[0].startswith(" REPLAY")
+
+
+async def test_pause_freezes_the_display_and_says_so() -> None:
+    app = live(answers_in_turn(MASTER, SECOND))
+    async with app.run_test(size=(100, 30)) as pilot:
+        tui = Driver(app, pilot)
+        await tui.until("1 subnet manager")
+        await tui.press("p")
+        assert tui.lines[0].startswith(" PAUSED  n00")
+        await tui.press("r")
+        while app.collecting.running():
+            await pilot.pause(0.01)
+        await pilot.pause(0.05)
+        assert "1 subnet manager" in tui.title, "what came in is held"
+        await tui.press("p")
+        assert tui.lines[0].startswith(" LIVE  n00")
+        assert "2 subnet managers" in tui.title
+
+
+async def test_refresh_by_the_clock_rests_ten_times_as_long_as_reading_takes() -> None:
+    app = live(lambda: MASTER, interval_seconds=30.0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        tui = Driver(app, pilot)
+        await tui.until("every 30 s")
+        now = app.snapshot.readings[MANAGERS].taken
+        assert now is not None
+        assert not app._is_due(MANAGERS, now + 29.0)
+        assert app._is_due(MANAGERS, now + 31.0)
+        app._asked[MANAGERS] = now - 60.0  # it took a minute
+        assert not app._is_due(MANAGERS, now + 599.0)
+        assert app._is_due(MANAGERS, now + 601.0)
+        await tui.press("minus")
+        assert "every 60 s" in tui.lines[0]
+        await tui.press("plus", "plus", "plus", "plus", "plus")
+        assert "every 5 s" in tui.lines[0]
+
+
+def test_a_tool_that_runs_is_named_and_killed_at_the_end() -> None:
+    """As it happens: a collector's thread waits for a tool of the live source when the user presses q."""
+    collecting = Collecting()
+    source = LiveSource(tick=collecting.tick)
+    delivered: list[Part] = []
+    task = Task(FABRIC, lambda: source.run(["sleep", "600"], deadline_seconds=600.0))
+    collecting.start([task], lambda part, reading: delivered.append(part))
+    deadline = time.monotonic() + 10
+    while "sleep 600" not in collecting.running().get(FABRIC, ""):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "fabric"]
+    assert thread.daemon
+    began = time.monotonic()
+    collecting.stop(5.0)
+    assert not thread.is_alive()
+    assert time.monotonic() - began < 4.0
+    assert delivered == []
+
+
+def test_a_collector_that_hangs_does_not_hold_the_exit() -> None:
+    collecting = Collecting()
+    never = threading.Event()
+    collecting.start([Task(FABRIC, never.wait), Task(MANAGERS, never.wait)], lambda part, reading: None)
+    began = time.monotonic()
+    collecting.stop(0.2)
+    assert time.monotonic() - began < 2.0
+    never.set()
+
+
+def test_a_task_that_runs_is_not_started_again() -> None:
+    collecting = Collecting()
+    gate = threading.Event()
+    calls: list[int] = []
+    answered = threading.Event()
+
+    def work() -> int:
+        calls.append(1)
+        gate.wait(5)
+        return 1
+
+    task = Task(JOB, work)
+    collecting.start([task, task], lambda part, reading: answered.set())
+    collecting.start([task], lambda part, reading: None)
+    gate.set()
+    assert answered.wait(5)
+    assert calls == [1]
+    collecting.stop()
+
+
+async def test_what_comes_after_the_end_is_ignored() -> None:
+    app = live(lambda: MASTER)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+    app._deliver(MANAGERS, Reading(SECOND))
+    await asyncio.sleep(0)
+
+
+async def test_an_error_of_ours_is_kept_and_nothing_is_printed() -> None:
+    error = RuntimeError("a defect")
+
+    def broken() -> None:
+        raise error
+
+    with pytest.raises(RuntimeError, match="a defect"):
+        async with running("nodes") as tui:
+            tui.app.call_later(broken)
+            await tui.pilot.pause()
+    assert tui.app.crash is error
+    assert tui.app._exit_renderables == []
+    assert tui.app.return_code == 1

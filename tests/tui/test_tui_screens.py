@@ -1,0 +1,419 @@
+"""The application, driven by keys and mouse and read as text, at three sizes."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from support.tui_pilot import SIZES, running
+from support.tui_scenes import problem, small_fabric
+
+from ibkit.model.fabric import Link
+from ibkit.tui.help import help_lines
+from ibkit.tui.pages import NAMES
+from ibkit.tui.view.lines import plain
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_overview_answers_at_a_glance(size: tuple[int, int]) -> None:
+    async with running(size=size) as tui:
+        lines = tui.lines
+        assert lines[0] == " REPLAY  of small-tree, recorded 2026-12-01 20:53:07 +00:00: two faults"
+        assert " ".join(lines[1].split()) == "1 Overview 2 Nodes 3 Links 4 Host 5 Subnet 6 Job 7 Problems"
+        assert lines[3] == " x   1 critical, 3 warnings"
+        assert "4 switches, 8 HCAs, 12 links; all was reached" in tui.screen
+        assert "TCP, a fall-back" in tui.screen
+        assert "enter open" in lines[-1]
+        assert "q quit" in lines[-1]
+        assert max(map(len, lines)) <= size[0]
+        assert len(lines) == size[1]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+async def test_every_page_keeps_its_banner_and_its_keys(name: str, size: tuple[int, int]) -> None:
+    async with running(name, size) as tui:
+        assert tui.lines[0].startswith(" REPLAY  of small-tree, recorded 2026-12-01 20:53:07")
+        assert tui.title.lower().startswith(name)
+        assert "? help" in tui.lines[-1]
+        assert max(map(len, tui.lines)) <= size[0]
+
+
+async def test_the_digits_and_a_click_switch_the_pages() -> None:
+    async with running() as tui:
+        for digit, name in enumerate(NAMES, 1):
+            await tui.press(str(digit))
+            assert tui.title.lower().startswith(name), digit
+        await tui.click("3 Links")
+        assert tui.title.startswith("Links   12 links")
+
+
+async def test_links_filter_with_text_and_its_negation() -> None:
+    async with running("links") as tui:
+        await tui.press("slash")
+        await tui.type("hdr")
+        assert "filter  hdr" in tui.lines[2]
+        await tui.press("enter")
+        assert tui.title.startswith("Links   11 of 12 links   filter: hdr"), "4x EDR is hidden"
+        await tui.press("slash")
+        await tui.type("hdr !n0")  # what is typed replaces what was there
+        screen = await tui.press("enter")
+        assert tui.title.startswith("Links   3 of 12 links   filter: hdr !n0")
+        assert "n00 mlx5_0" not in screen
+        await tui.press("escape")
+        assert tui.title.startswith("Links   12 links")
+
+
+async def test_a_filter_that_admits_nothing_says_so() -> None:
+    async with running("nodes") as tui:
+        await tui.press("slash")
+        screen = await tui.type("nowhere")
+        assert "no node is left by the filter" in screen
+        await tui.press("escape")
+        assert tui.title.startswith("Nodes   12 nodes")
+
+
+async def test_digits_and_letters_are_text_in_the_filter() -> None:
+    async with running("nodes") as tui:
+        await tui.press("slash")
+        await tui.type("n03 q?/")
+        assert "filter  n03 q?/" in tui.lines[2]
+        assert tui.app.is_running
+
+
+async def test_keys_typed_fast_are_obeyed_in_their_order() -> None:
+    """Each of the first three keys changes what the next one means; none may overtake another."""
+    async with running() as tui:
+        await tui.pilot.press("3", "slash", "n", "0", "4")
+        await tui.pilot.pause()
+        assert "filter  n04" in tui.lines[2]
+        assert tui.row[0] == "n04 mlx5_0"
+
+
+async def test_sort_by_keys_and_by_the_header() -> None:
+    async with running("nodes") as tui:
+        screen = await tui.press("s", "s")
+        assert "Name▲" in screen
+        assert "by Name" in tui.title
+        assert tui.row[1] == "L-0"
+        screen = await tui.press("S")
+        assert "Name▼" in screen
+        assert tui.row[1] == "S-1"
+        screen = await tui.press("greater_than_sign")
+        assert "LID▲" in screen
+        assert tui.row[2] == 1
+        screen = await tui.press("less_than_sign", "less_than_sign")
+        assert "Type▲" in screen
+        await tui.click("Links", line_from=3)
+        assert "by Links" in tui.title
+        assert tui.row[3] == 1
+        await tui.click("Links▲", line_from=3)
+        assert "by Links down" in tui.title
+        assert tui.row[3] == 6
+
+
+async def test_faults_only() -> None:
+    async with running("links") as tui:
+        await tui.press("f")
+        assert tui.title.startswith("Links   2 of 12 links   faults only")
+        await tui.press("f")
+        assert tui.title.startswith("Links   12 links")
+
+
+async def test_from_node_to_neighbour_and_back() -> None:
+    async with running("nodes") as tui:
+        assert tui.row[1] == "L-0"
+        screen = await tui.press("enter")
+        assert tui.title.startswith("Nodes > L-0   40 ports")
+        assert "switch, 6 of 40 ports linked" in screen
+        await tui.press("slash")
+        await tui.type("s-1")
+        await tui.press("enter")
+        assert tui.row[:5] == (22, "up", "1x HDR", "S-1", 1)
+        await tui.press("enter")
+        assert tui.title.startswith("Nodes > L-0 > S-1   40 ports")
+        assert tui.row[:5] == (1, "up", "1x HDR", "L-0", 22), "the cursor is on the other end of the same link"
+        await tui.press("escape")
+        assert tui.title.startswith("Nodes > L-0   1 of 40 ports   filter: s-1"), "as it was left"
+        await tui.press("escape", "escape")
+        assert tui.title.startswith("Nodes   12 nodes")
+        assert tui.row[1] == "L-0"
+        await tui.press("escape")
+        assert tui.title.startswith("Nodes"), "there is nothing above"
+
+
+async def test_enter_on_a_free_port_goes_nowhere() -> None:
+    async with running("nodes") as tui:
+        await tui.press("enter", "G", "enter")
+        assert tui.title.startswith("Nodes > L-0   40 ports")
+
+
+async def test_a_page_is_kept_while_another_is_in_front_and_its_digit_leads_home() -> None:
+    async with running("nodes") as tui:
+        await tui.press("enter", "3", "2")
+        assert tui.title.startswith("Nodes > L-0")
+        await tui.press("2")
+        assert tui.title.startswith("Nodes   12 nodes")
+
+
+async def test_the_mouse_selects_and_opens() -> None:
+    async with running("nodes") as tui:
+        await tui.click("n05 mlx5_0")
+        assert tui.row[1] == "n05 mlx5_0"
+        await tui.click("n05 mlx5_0", times=2)
+        assert tui.title.startswith("Nodes > n05 mlx5_0   1 port")
+
+
+async def test_a_link_opens_at_its_first_end() -> None:
+    async with running("links") as tui:
+        await tui.press("down", "enter")
+        assert tui.title.startswith("Links > S-1   40 ports")
+        assert tui.row[:5] == (1, "up", "1x HDR", "L-0", 22)
+
+
+async def test_a_notice_leads_to_its_place() -> None:
+    async with running() as tui:
+        await tui.press("enter")
+        assert tui.title.startswith("Job   2 pieces of evidence")
+        await tui.press("1", "down", "enter")
+        assert tui.title.startswith("Host   3 ports")
+        await tui.press("1", "down", "enter")
+        assert tui.title.startswith("Links > S-1   40 ports")
+
+
+async def test_a_notice_about_a_crowd_leads_to_the_faults() -> None:
+    fabric = small_fabric()
+    links = tuple(link._replace(width="1x") for link in fabric.links)
+    async with running(fabric=fabric._replace(links=links)) as tui:
+        await tui.press("slash")
+        await tui.type("12 links")
+        await tui.press("enter", "enter")
+        assert tui.title.startswith("Links   12 links   faults only")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_host_page_tells_all_of_the_port_under_the_cursor(size: tuple[int, int]) -> None:
+    async with running("host", size) as tui:
+        assert re.search(r"mlx5_0/1 +Active", tui.screen)
+        assert re.search(r"! mlx5_2/1 +Initializing", tui.screen), "the state is told by mark and word"
+        assert re.search(r"i mlx5_1/1 +Down", tui.screen)
+        assert "0  fe80:0000:0000:0000:0c42:a103:0000:0001  IB" in tui.screen
+        screen = await tui.press("tab", "end")
+        assert "0x0005  limited member" in screen
+        await tui.press("shift+tab", "down", "down")
+        assert "no subnet manager has configured the port" in tui.words
+
+
+async def test_the_doctor_is_at_the_host() -> None:
+    async with running("host") as tui:
+        assert "d doctor" in tui.lines[-1]
+        screen = await tui.press("d")
+        assert tui.title.startswith("Host > Doctor   2 checks")
+        assert tui.row[:2] == ("umad", "denied"), "what is to be mended comes first"
+        assert "usermod -aG rdma $USER" in screen
+        await tui.press("escape", "2")
+        assert "doctor" not in tui.lines[-1]
+
+
+async def test_the_subnet_manager_leads_to_its_node() -> None:
+    async with running("subnet") as tui:
+        assert tui.row == ("master", 5, 14, 4711, 0x0C42A10300000001, "n00 mlx5_0")
+        await tui.press("enter")
+        assert tui.title.startswith("Subnet > n00 mlx5_0")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_verdict_of_a_job(size: tuple[int, int]) -> None:
+    async with running("job", size) as tui:
+        screen = tui.screen
+        for text in (
+            "x  TCP, a fall-back", "Open MPI 4.1.4", "tcp: n00 - n01", "shm: n00",
+            "locked memory is limited to 64 KiB (memlock)", "evidence #2", "LimitMEMLOCK=infinity for slurmd",
+            "add --mca btl_base_verbose 30", "job.out:17",
+        ):  # fmt: skip
+            assert text in screen, text
+        screen = await tui.press("down", "enter")
+        assert tui.title.startswith("Job > evidence #2")
+        assert "job.out:9" in screen
+        assert "The OpenFabrics (openib) BTL failed to lock memory." in screen
+        await tui.press("escape")
+        assert tui.title.startswith("Job   2 pieces")
+
+
+async def test_problems_are_listed_with_their_place() -> None:
+    async with running("problems", fabric=small_fabric(problems=(problem(), problem("another", None)))) as tui:
+        assert tui.title.startswith("Problems   2 problems")
+        assert tui.row[:3] == ("fabric", "line 7 holds no link", "ibnetdiscover:7")
+        screen = await tui.press("enter")
+        assert tui.title.startswith("Problems > problem")
+        assert "bad-line" in screen
+
+
+async def test_without_a_problem_the_page_says_so() -> None:
+    async with running("problems") as tui:
+        assert "all that was asked for could be read" in tui.screen
+
+
+@pytest.mark.parametrize("size", [(79, 24), (80, 21), (40, 10), (20, 3)], ids=str)
+async def test_below_the_least_size_one_line_says_so(size: tuple[int, int]) -> None:
+    async with running(size=size) as tui:
+        assert tui.lines[0].startswith("ibkit needs 80x22;")
+        assert set("".join(tui.lines[1:])) <= {" "}
+
+
+async def test_a_terminal_that_grows_gets_its_screen() -> None:
+    async with running("links", size=(60, 15)) as tui:
+        await tui.pilot.resize_terminal(80, 24)
+        await tui.pilot.pause()
+        assert tui.title.startswith("Links   12 links")
+        assert "From GUID" not in tui.lines[3]
+        await tui.pilot.resize_terminal(160, 24)
+        await tui.pilot.pause()
+        assert "From GUID" in tui.lines[3], "more room, more columns"
+
+
+async def test_wide_shows_all_columns_and_scrolls_sideways() -> None:
+    async with running("links", size=(80, 24)) as tui:
+        assert "w: " in tui.title
+        await tui.press("w")
+        assert "w: " not in tui.title
+        screen = await tui.press(*["right"] * 10)
+        assert "0xb8599f0400000000" in screen
+        await tui.press("w")
+        assert "w: " in tui.title
+
+
+async def test_moving_by_pages_and_ends() -> None:
+    async with running("nodes", size=(80, 22)) as tui:
+        await tui.press("enter")  # 40 ports
+        await tui.press("G")
+        assert tui.row[0] == 40
+        assert tui.lines[-2].split()[0] == "40", "the last row is in sight, right above the keys"
+        await tui.press("g")
+        assert tui.row[0] == 1
+        await tui.press("j", "j", "k")
+        assert tui.row[0] == 2
+        await tui.press("pagedown")
+        assert tui.row[0] > 10
+        await tui.press("pageup", "pageup")
+        assert tui.row[0] == 1
+
+
+async def test_help_comes_from_the_bindings() -> None:
+    async with running("host") as tui:
+        told = [plain(line) for line in help_lines(tui.app.screen)]
+        screen = await tui.press("question_mark")
+        for key, what in {
+            "/": "show rows that hold these words; !word hides them",
+            "f": "only what is not known to be well, or all",
+            "d": "what ibkit can see on the host",
+            "q": "leave",
+        }.items():
+            assert any(re.match(rf" +{re.escape(key)} +{re.escape(what)}", line) for line in told), key
+        assert "Keys here" in screen
+        screen = await tui.press("end")
+        assert "unknown: the evidence is missing" in screen
+        await tui.press("escape")
+        assert tui.title.startswith("Host")
+
+
+async def test_help_and_then_q_quits() -> None:
+    async with running() as tui:
+        await tui.press("question_mark", "q")
+        assert not tui.app.is_running
+
+
+@pytest.mark.parametrize(
+    "keys", [("q",), ("ctrl+c",), ("slash", "x", "ctrl+c"), ("colon", "ctrl+c"), ("2", "enter", "q")]
+)
+async def test_ways_out(keys: tuple[str, ...]) -> None:
+    async with running() as tui:
+        await tui.pilot.press(*keys)
+        await tui.pilot.pause()
+        assert not tui.app.is_running
+
+
+@pytest.mark.parametrize("key", ["colon", "ctrl+p"])
+async def test_the_palette_finds_pages_and_nodes(key: str) -> None:
+    async with running() as tui:
+        await tui.press(key)
+        await tui.type("n06")
+        await tui.until("Node n06 mlx5_0")
+        await tui.press("enter")
+        await tui.until("Nodes > n06 mlx5_0 1 port")
+        await tui.press(key)
+        await tui.type("problems")
+        await tui.until("Go to Problems")
+        await tui.press("enter")
+        await tui.until("all that was asked for")
+
+
+async def test_export_writes_what_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with running("links", size=(80, 24)) as tui:
+        await tui.press("f", "e")
+        await tui.until("2 rows written to")
+    (path,) = tmp_path.iterdir()
+    header, *rows = csv.reader(path.read_text().splitlines())
+    assert header == ["level", "From", "Port", "To", "Port", "Rate", "Gb/s", "Remark", "From GUID", "To GUID"]
+    assert [row[:6] for row in rows] == [
+        ["warning", "S-0", "2", "L-1", "21", "4x EDR"],
+        ["warning", "S-1", "1", "L-0", "22", "1x HDR"],
+    ]
+
+
+async def test_export_that_cannot_be_written_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    async with running("links") as tui:
+        await tui.press("e")
+        await tui.until("not written: No such file or directory")
+
+
+async def test_copy_takes_the_row() -> None:
+    async with running("nodes") as tui:
+        await tui.press("y")
+        assert tui.app.clipboard == "switch  L-0  3  6  40  0xb8599f0400000000  port 22 at 1x HDR, one lane only"
+        await tui.until("copied: switch L-0")
+
+
+async def test_themes_go_round_and_no_theme_loses_a_word() -> None:
+    async with running("links") as tui:
+        before = tui.screen
+        seen = set()
+        for _ in range(4):
+            await tui.press("t")
+            seen.add(tui.app.theme)
+        tui.app.clear_notifications()
+        await tui.pilot.pause()
+        assert tui.screen == before
+        assert len(seen) == 4
+
+
+async def test_no_color_chooses_greys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with running("links") as tui:
+        assert tui.app.theme == "ibkit-mono"
+        colours = set()
+        for strip in tui.app.screen._compositor.render_strips():
+            for segment in strip:
+                for colour in (segment.style.color, segment.style.bgcolor) if segment.style else ():
+                    if colour is not None and colour.triplet is not None:
+                        colours.add(colour.triplet)
+        assert colours
+        assert all(max(colour) - min(colour) <= 2 for colour in colours), "greys"
+
+
+async def test_nothing_moves() -> None:
+    async with running() as tui:
+        assert tui.app.animation_level == "none"
+
+
+def test_links_are_hashable_keys() -> None:
+    """The cursor stays on its link when the fabric is read anew: the key must compare by value."""
+    links = small_fabric().links
+    assert {links[0], Link(*links[0])} == {links[0]}

@@ -1,0 +1,133 @@
+"""The view model of tables: text, filter, sort, widths."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibkit.tui.view.filters import Filter
+from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING
+from ibkit.tui.view.table import GAP, Column, Order, Row, Table, fit, sort_key
+
+COLUMNS = (Column("Name", flexible=True, least=5), Column("LID", right=True, unknown="-"), Column("Note", drop=1))
+
+
+def table_of(*rows: tuple[int, tuple[object, ...]]) -> Table:
+    return Table("node", COLUMNS, [Row(i, level, values) for i, (level, values) in enumerate(rows)])
+
+
+FIVE = table_of(
+    (OK, ("leaf-10", 10, "HDR")),
+    (WARNING, ("leaf-2", 9, "EDR")),
+    (UNKNOWN, ("Leaf-1", None, "HDR")),
+    (INFO, ("spine-1", 100, None)),
+    (CRITICAL, ("spine-2", 11, "SDR")),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", [0, 1, 2, 3, 4]),
+        ("leaf", [0, 1, 2]),
+        ("LEAF hdr", [0, 2]),
+        ("!leaf", [3, 4]),
+        ("leaf !hdr", [1]),
+        ("!leaf !sdr", [3]),
+        ("leaf-1", [0, 2]),
+        ("!", [0, 1, 2, 3, 4]),  # what one sees after typing the first character of !leaf
+        ("nothing-like-it", []),
+        ("[leaf]", []),  # no pattern language: brackets are brackets
+        (".*", []),
+    ],
+)
+def test_filter(text: str, shown: list[int]) -> None:
+    assert FIVE.select(Filter.parse(text)) == shown
+
+
+def test_a_filter_does_not_reach_across_two_cells() -> None:
+    assert table_of((OK, ("a", 12, "b"))).select(Filter.parse("a12")) == []
+
+
+def test_faults_only_keeps_what_is_not_known_to_be_well() -> None:
+    assert FIVE.select(faults_only=True) == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("order", "shown"),
+    [
+        (Order(0), [2, 1, 0, 3, 4]),  # leaf-1, leaf-2, leaf-10: as people count, whatever the case
+        (Order(0, descending=True), [4, 3, 0, 1, 2]),
+        (Order(1), [1, 0, 4, 3, 2]),  # numbers by size, the unknown LID last
+        (Order(1, descending=True), [3, 4, 0, 1, 2]),  # ... in the other direction, too
+        (Order(), [0, 1, 2, 3, 4]),
+    ],
+)
+def test_sort(order: Order, shown: list[int]) -> None:
+    assert FIVE.select(order=order) == shown
+
+
+def test_filter_keeps_the_order() -> None:
+    assert FIVE.select(Filter.parse("leaf"), order=Order(0, descending=True)) == [0, 1, 2]
+
+
+def test_unknown_values_have_a_text_of_their_own() -> None:
+    assert FIVE.cells()[2] == ("Leaf-1", "-", "HDR")
+    assert FIVE.cells()[3] == ("spine-1", "100", "?")
+
+
+def test_widths_have_room_for_the_sort_arrow() -> None:
+    assert FIVE.widths() == (7, 4, 5)
+    assert Table("node", COLUMNS, []).widths() == (5, 4, 5)
+
+
+def test_a_name_of_ten_million_characters_does_not_decide_the_layout() -> None:
+    table = table_of((OK, ("x" * 10_000_000, 1, "")))
+    assert max(table.widths()) <= 100
+    assert len(table.cells()[0][0]) <= 200
+
+
+@pytest.mark.parametrize(
+    ("available", "slots"),
+    [
+        (80, [(0, 7), (1, 4), (2, 5)]),  # room for all
+        (20, [(0, 7), (1, 4), (2, 5)]),  # 7 + 4 + 5 and two gaps: just fits
+        (19, [(0, 6), (1, 4), (2, 5)]),  # the flexible one gives way
+        (18, [(0, 5), (1, 4), (2, 5)]),
+        (17, [(0, 7), (1, 4)]),  # at its least width: a column goes, and the name is whole again
+        (5, [(0, 5), (1, 4)]),  # never less than the columns that are never dropped; that scrolls
+    ],
+)
+def test_fit(available: int, slots: list[tuple[int, int]]) -> None:
+    assert fit(FIVE, available) == slots
+
+
+def test_fit_everything() -> None:
+    assert fit(FIVE, 5, everything=True) == [(0, 7), (1, 4), (2, 5)]
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.one_of(st.none(), st.integers()), st.text(max_size=9)), max_size=6),
+       st.integers(1, 200))  # fmt: skip
+def test_fit_never_takes_more_than_there_is_unless_it_must(rows: list[tuple[object, ...]], available: int) -> None:
+    table = table_of(*((OK, row) for row in rows))
+    slots = fit(table, available)
+    used = sum(slot.width for slot in slots) + GAP * (len(slots) - 1)
+    must = [slot.column for slot in slots] == [0, 1]  # the third may be dropped
+    assert used <= available or must
+    assert all(slot.width <= width for slot, width in zip(slots, table.widths(), strict=False))
+
+
+@given(st.lists(st.one_of(st.integers(), st.floats(allow_nan=False), st.text()), max_size=20))
+def test_any_values_can_be_sorted(values: list[object]) -> None:
+    table = Table("x", [Column("V")], [Row(i, OK, (value,)) for i, value in enumerate(values)])
+    assert sorted(table.select(order=Order(0))) == list(range(len(values)))
+
+
+def test_digits_beyond_what_int_takes() -> None:
+    assert sort_key("9" * 10_000) > sort_key("9" * 9_000)
+
+
+@given(st.text())
+def test_filter_never_raises(text: str) -> None:
+    assert set(FIVE.select(Filter.parse(text))) <= {0, 1, 2, 3, 4}
