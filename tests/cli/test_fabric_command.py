@@ -114,3 +114,11 @@ def test_a_host_without_any_device_is_undecided(capsys: pytest.CaptureFixture[st
     out, err = capsys.readouterr()
     assert [problem["kind"] for problem in json.loads(out)["problems"]] == ["no-umad"]
     assert "modprobe ib_umad" in err
+
+
+def test_a_failed_sweep_that_somebody_saved_is_undecided(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = TOOLS / "ibnetdiscover"
+    (tmp_path / "t").write_text((folder / "roce.stderr.txt").read_text() + (folder / "roce.txt").read_text())
+    assert main(["fabric", "--json", "--from", str(tmp_path / "t")]) == 3
+    made = json.loads(capsys.readouterr().out)
+    assert [problem["kind"] for problem in made["problems"]] == ["no-infiniband"]
