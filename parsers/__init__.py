@@ -56,8 +56,9 @@ _TOOLS = (
         "fabric",
         r'(?:Switch|Ca|Rt)\s{0,9}\d+\s{0,9}"[SHR]-[0-9a-fA-F]+"|# Topology file: generated'
         r'|\[\d+\](?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s{0,9}"[SHR]-[0-9a-fA-F]+"\[\d+\]'
-        rf"|(?:SW|CA|RT)\s{{1,9}}\d+\s{{1,9}}\d+\s{{1,9}}{_GUID}\s{{1,9}}\S",
-        ('"S-', '"H-', '"R-', "# Topology", "SW", "CA", "RT"),
+        rf"|(?:SW|CA|RT)\s{{1,9}}\d+\s{{1,9}}\d+\s{{1,9}}{_GUID}\s{{1,9}}\S"
+        r"|(?:\S{0,80}/)?ibnetdiscover: iberror: ",
+        ('"S-', '"H-', '"R-', "# Topology", "SW", "CA", "RT", "ibnetdiscover: iberror"),
         "ibnetdiscover",
     ),
     Format(
@@ -135,16 +136,20 @@ _TOOLS = (
     Format("ibv_devinfo", "status", r"hca_id:\s", ("hca_id:",)),
     Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
     Format(
-        "rdma link",
+        "rdma",
         "status",
-        r"(?:link |\d+/\d+: )\S{1,80}/\d+:? [^\n]{0,400}?\bphysical_state [A-Z_]",
+        r"(?:link |\d+/\d+: )\S{1,80}/\d+:? [^\n]{0,400}?\bphysical_state [A-Z_]"
+        r"|\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":",
         ("physical_state",),
+        "rdma",
     ),
     Format(
-        "rdma link -j",
-        "status",
-        r"\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":",
-        ("physical_state",),
+        "rdma",
+        "consumers",
+        r"link \S{1,80}/[\d-]+ (?:cm-idn|lqpn) \d"
+        r"|\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"(?:cm-idn|lqpn)\":",
+        ("lqpn", "cm-idn"),
+        "rdma",
     ),
     Format(
         "ibhosts, ibswitches or ibnodes",

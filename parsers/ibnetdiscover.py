@@ -161,7 +161,7 @@ _REPORT = re.compile(
 def parse(text: str, *, source: str = "") -> Parsed[Topology]:
     """Read either form, autodetected. ``complete`` is False where the text is cut or a line of it was lost.
 
-    Raises NotThisFormat where the text holds no node, no port and no header of a topology.
+    A sweep that failed has messages only. Raises NotThisFormat where there is not even that.
     """
     if "\n" not in text:
         text = text.replace("\r", "\n")
@@ -169,7 +169,7 @@ def parse(text: str, *, source: str = "") -> Parsed[Topology]:
     reader = _Reader(source, lines, {problem.line for problem in problems if problem.line})
     with no_cyclic_gc():
         reader.read()
-    if not (reader.blocks or reader.rows or reader.sweeps):
+    if not (reader.blocks or reader.rows or reader.sweeps or reader.messages):
         raise NotThisFormat(f"{source or 'input'}: no node, port or header of ibnetdiscover in it")
     return reader.result(problems, terminated=text.endswith("\n"))
 
@@ -185,13 +185,13 @@ class _Reader:
         self._bad: list[Problem] = []
         self._bad_count = 0
         self._problems: list[Problem] = []
-        self._messages: list[Message] = []
         self._orphans: list[int] = []
         self.blocks: list[NodeBlock] = []
         self.rows: list[ReportRow] = []
         self.from_node: int | None = None
         self.from_port: int | None = None
         self.sweeps = 0
+        self.messages: list[Message] = []
         self.lost = bool(skipped)
         # The block that is being read: NodeBlock's fields before its rows, the rows, the fields behind them; and the
         # identification lines since the last header.
@@ -246,7 +246,7 @@ class _Reader:
             self.from_node,
             self.from_port,
             self.sweeps,
-            tuple(self._messages),
+            tuple(self.messages),
         )
         problems += self._problems + self._bad + self._noise.problems(self._source)
         if self._bad_count > len(self._bad):
@@ -450,7 +450,7 @@ class _Reader:
     def _other(self, number: int, line: str) -> None:
         message = diag_messages.parse_line(line, number)
         if message:
-            self._messages.append(message)
+            self.messages.append(message)
         elif not _NARRATION.match(line):
             self._noise.add(number, line)
 

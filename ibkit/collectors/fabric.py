@@ -72,6 +72,8 @@ def _read(
         table = iblinkinfo.parse(answer.out, source=label)
         return table.value.messages, None, lambda clean: assemble_links(table, source=label, swept_clean=clean)
     parsed = ibnetdiscover.parse(answer.out, source=label)
+    if not (parsed.value.blocks or parsed.value.rows or parsed.value.sweeps):
+        raise NotThisFormat(f"{label}: messages only")
     start = None if parsed.value.from_node is None else Guid(parsed.value.from_node)
     return parsed.value.messages, start, lambda clean: assemble(parsed, source=label, swept_clean=clean)
 
