@@ -40,6 +40,12 @@ class Setting(NamedTuple):
     value: str
 
 
+class Launch(NamedTuple):
+    """A launcher's command line: what follows it is another run than what stands before."""
+
+    said: Said
+
+
 class Failure(NamedTuple):
     """Something did not work. ``topic`` is stable (see the reader), ``runtime`` nccl, ucx or ompi.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 
 from ibkit.parsers import job_settings, nccl, openmpi, other_runtimes, ucx, verbs_messages
-from ibkit.parsers.job_facts import Foreign
+from ibkit.parsers.job_facts import Foreign, Launch
 from ibkit.parsers.log_lines import Scanner, Stream, to_line
 
-Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Foreign
+Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Foreign | Launch
 
 
 class JobLog:

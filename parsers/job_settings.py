@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Said, Setting
+from ibkit.parsers.job_facts import Launch, Said, Setting
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 #: Prefix of the variable, the runtime that reads it.
@@ -46,7 +46,7 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Setting]:
+def read(line: Line) -> Iterator[Setting | Launch]:
     """What the line sets. Never raises."""
     text = line.text.strip()
     if prompt := _PROMPT.match(text):
@@ -55,6 +55,7 @@ def read(line: Line) -> Iterator[Setting]:
     if found := _ASSIGNMENT.match(text):
         yield from _variable(found.group(1), found.group(2), said)
     elif _COMMAND.match(" ".join(text.split())):
+        yield Launch(said)
         yield from _command(text.split(), said)
 
 

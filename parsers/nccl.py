@@ -107,6 +107,13 @@ class Interfaces(NamedTuple):
     names: tuple[str, ...]
 
 
+class InterfaceCount(NamedTuple):
+    """How many interfaces the socket transport of 2.2 and 2.3 found; it takes the bootstrap's first."""
+
+    said: Said
+    interfaces: int
+
+
 class QueuePair(NamedTuple):
     """A queue pair of NIC ``device`` was connected: by LID on InfiniBand, by GID on RoCE."""
 
@@ -137,6 +144,7 @@ NcclFact = (
     | Devices
     | VirtualDevice
     | Interfaces
+    | InterfaceCount
     | QueuePair
     | Provider
     | Connected
@@ -153,7 +161,8 @@ _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
         for mark in (
-            b" WARN ", b"NET/", b"NET :", b"Using network", b"Using internal Network", b"Using external Network",
+            b" WARN ", b" INFO Ring ", b"NET/", b"NET :", b"Using network", b"Using internal Network",
+            b"Using external Network",
             b" - Init ", b" - COMPLETE", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
             b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"libibverbs",
             b"set by environment", b" set to ", b"NCCL_",
@@ -272,6 +281,7 @@ _LINK = re.compile(r"([^\s:\[\]{},]{1,80}:\d{1,3})(?::\d{0,6}){0,2}/(\w{1,16})")
 _ONE_DEVICE = re.compile(r"NET/(\S{1,40}?) ?: \[\d{1,4}\] ([^:\s]{1,80}):(?:[^:\s]{1,80}:)?(\d{1,3})/(IB|RoCE)\b")
 _VIRTUAL = re.compile(r"NET/\S{1,40} ?: Made virtual device \[(\d{1,4})\] name=(\S{1,300}) speed=")
 _BOOTSTRAP = re.compile(r"(?:Bootstrap|NET) ?: Using (?:interface )?(?:\[0\])?([^\s:\[\]]{1,40}):")
+_INTERFACE_COUNT = re.compile(r"NET/Socket : (\d{1,4}) interfaces found")
 _INTERFACE = re.compile(r"\[\d{1,4}\]([^\s:\[\]]{1,40}):")
 _QUEUE_PAIR = re.compile(r"NET/\S{1,40} ?: [^[]{0,60}?\b(Ib)?Dev (\d{1,4}) Port \d{1,4} qpn \d.*?\b(LID|GID)\b")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([^\s,()]{1,60})")
@@ -295,6 +305,8 @@ def _info(text: str, said: Said) -> Iterator[NcclFact]:
         yield from _device_list(found["net"], found["list"], said)
     elif found := _BOOTSTRAP.match(text):
         yield Interfaces(said, "Bootstrap", (found.group(1),))
+    elif found := _INTERFACE_COUNT.match(text):
+        yield InterfaceCount(said, int(found.group(1)))
     elif found := _ONE_DEVICE.match(text):
         yield Devices(said, found.group(1), (f"{found.group(2)}:{found.group(3)}",), (found.group(4),), False)
     elif found := _VIRTUAL.match(text):
@@ -359,7 +371,7 @@ _TOPICS = tuple(
     for pattern, topic, is_fatal in (
         (r"Failed to open libibverbs\.so", "no-verbs-library", False),
         (r"NET/([^:]{1,40}?) ?: No device found", "no-device", False),
-        (r"NET/OFI .{0,200}Could not find any optimal provider", "ofi-no-provider", False),
+        (r"NET/OFI (?:.{0,200} )?Could(?: not|n't) find any optimal provider", "ofi-no-provider", False),
         (r"Failed to initialize NET plugin (\S.{0,60})", "plugin-init", False),
         (r"Error: network (.{0,60}) not found", "no-such-network", True),
         (r"Failed to initialize any NET plugin", "no-network", True),

@@ -59,6 +59,13 @@ class OfiProvider(NamedTuple):
     provider: str
 
 
+class TcpInterface(NamedTuple):
+    """The tcp module offers its peers an address of this interface."""
+
+    said: Said
+    name: str
+
+
 class OpenibPort(NamedTuple):
     """The openib module initialised a port; the rank is in ``said``."""
 
@@ -109,15 +116,16 @@ class CommMethod(NamedTuple):
     off_host_said: Said | None = None
 
 
-OpenMpiFact = Btl | Pml | Mtl | OfiProvider | OpenibPort | UcxSupport | Component | CommMethod | Version | Failure
+OpenMpiFact = (
+    Btl | Pml | Mtl | OfiProvider | TcpInterface | OpenibPort | UcxSupport | Component | CommMethod | Version | Failure
+)
 
 #: Sentences that begin a help message, its topic, and whether the job ends by it. Sources: help-mpi-btl-base.txt,
 #: help-mpi-btl-openib.txt, help-mpi-btl-openib-cpc-base.txt, help-mtl-psm2.txt, help-mpi-runtime.txt,
 #: help-mpi-bml-r2.txt, help-mca-base.txt.
 _HELP = (
     ("A high-performance Open MPI point-to-point messaging module", "no-nics", False),
-    ("There is at least one non-excluded one OpenFabrics device found,", "no-port", False),
-    ("There is at least on non-excluded one OpenFabrics device found,", "no-port", False),
+    ("but there are no active ports detected (or Open MPI was unable to use", "no-port", False),
     ("There was an error initializing an OpenFabrics device", "openib-init", False),
     ("There was an error initializing OpenIB device", "openib-init", False),
     ("By default, for Open MPI 4.0 and later, infiniband ports on a device", "ib-port-refused", False),
@@ -156,7 +164,7 @@ _KEPT = re.compile(
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
             b"ucx is enabled on any transport", b"pml_ucx_open: UCX version", b"connecting to proc",
             b"found loaded component ",
-            b"registering framework ",
+            b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
             b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"comp_mask",
             b"error obtaining device attributes for", b"contexts on opa device", b"An error occurred in MPI_Init",
@@ -206,6 +214,7 @@ _MISMATCH = re.compile(
     r"but peer \[\[\d{1,10},\d{1,10}\],\d{1,9}\] on (\S{1,253}) selected pml (\w{1,40})"
 )
 _PORT = re.compile(r"\[rank=(\d{1,9})\] openib: using port (\S{1,80}:\d{1,3})")
+_INTERFACE = re.compile(r"btl:tcp: using ipv[46] interface (\S{1,40})")
 _MTL = re.compile(r"mca:base:select:\( {0,9}mtl\) Selected component \[(\w{1,40})\]")
 _OFI = re.compile(r"mtl:ofi:prov(?:ider)?(?P<what>:domain)?: (?P<name>\S{1,80})")
 _LOADED = re.compile(r"components_(?:register|open): found loaded component (\w{1,40})")
@@ -255,6 +264,8 @@ class Reader:
             yield Pml(said, "ucx")  # only the selected pml connects
         elif found := _PORT.search(text):
             yield OpenibPort(said._replace(rank=int(found.group(1))), found.group(2))
+        elif found := _INTERFACE.search(text):
+            yield TcpInterface(said, found.group(1))
         elif found := _MTL.search(text):
             yield Mtl(said, found.group(1))
         elif found := _FRAMEWORK.search(text):

@@ -96,7 +96,8 @@ _CONFIG = re.compile(
     r"(?:(?P<context>\S{1,80}) )?(?:ep_cfg\[(?P<old>\d{1,6})\]:?"
     r"|(?P<scope>self|intra-node|inter-node) cfg#(?P<new>\d{1,6}))\s+(?P<lanes>\w{1,20}\(.*)"
 )
-_LANES = re.compile(r"(\w{1,20})\(([^()]{0,2000})\)")
+#: UCX cuts the line at 256 bytes: the last list may have no end, and its last transport only a beginning.
+_LANES = re.compile(r"(\w{1,20})\(([^()]{0,2000})(\)|\Z)")
 _LANE = re.compile(r"\b([a-z][a-z0-9_]{1,30})/([\w.:@-]{1,80}|<\w+>)")
 _ENV = re.compile(r"UCX_\* env variables?: (.*)")
 _VERSION = re.compile(r"Version (\d[\w.+-]{0,40}) \(loaded from")
@@ -168,7 +169,9 @@ _TITLE = re.compile(
 def _message(text: str, level: str, said: Said) -> Iterator[UcxFact]:
     if config := _CONFIG.match(text):
         lanes = tuple(
-            Lane(use, *lane) for use, inside in _LANES.findall(config["lanes"]) for lane in _LANE.findall(inside)
+            Lane(use, *lane)
+            for use, inside, end in _LANES.findall(config["lanes"].rstrip())
+            for lane in _LANE.findall(inside if end else inside.rpartition(" ")[0])
         )
         if lanes:
             number = int(config["old"] or config["new"])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from ibkit.parsers import openmpi, ucx
-from ibkit.parsers.job_facts import Failure, Foreign, Setting, Version
+from ibkit.parsers.job_facts import Failure, Setting, Version
 from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
@@ -60,6 +59,7 @@ class MpiProcess(Process):
         self.support: tuple[str, Mark] | None = None
         self.btls: dict[int, list[BtlUse]] = {}
         self.openib: list[tuple[str, Mark]] = []
+        self.interfaces: set[str] = set()
         self.endpoints: dict[tuple[str | None, int], Endpoint] = {}
         self.components: dict[str, dict[str, Mark]] = {}
 
@@ -74,12 +74,10 @@ class Evidence:
         self.versions: list[tuple[str, str, Mark]] = []
         self.settings: list[tuple[Setting, Mark]] = []
         self.failures: list[tuple[Failure, Mark]] = []
-        self.foreign: list[tuple[Foreign, Mark]] = []
-        self.openib: list[tuple[int | None, str, Mark]] = []
+        self.foreign: list[str] = []
         self.providers: list[tuple[str, Mark]] = []
-        self.highest_tag: int | None = None
 
-    def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact | Foreign, file: File) -> None:
+    def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
         """Take one fact."""
         mark = file.mark(fact.said)
         if isinstance(fact, Version):
@@ -90,9 +88,6 @@ class Evidence:
                 self.settings.append((fact, mark))
         elif isinstance(fact, Failure):
             self._fail(fact, mark)
-        elif isinstance(fact, Foreign):
-            if len(self.foreign) < 1000:
-                self.foreign.append((fact, mark))
         elif isinstance(fact, openmpi.CommMethod):
             self.tables.append((fact, file, mark))
         elif isinstance(fact, ucx.DeviceLink):
@@ -105,13 +100,9 @@ class Evidence:
     def _fail(self, fact: Failure, mark: Mark) -> None:
         if len(self.failures) < 10_000:
             self.failures.append((fact, mark))
-        if fact.topic == "ib-port-refused" and fact.device:
-            self.links.add(fact.host, fact.device, "IB", mark)  # only a port whose link layer is InfiniBand is refused
 
     def _of_nobody(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
-        if isinstance(fact, openmpi.OpenibPort):
-            self.openib.append((fact.said.rank, fact.device, mark))
-        elif isinstance(fact, openmpi.OfiProvider):
+        if isinstance(fact, openmpi.OfiProvider):
             self.providers.append((fact.provider, mark))
 
     def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
@@ -140,6 +131,8 @@ class Evidence:
             case openmpi.OfiProvider():
                 if words.of_provider(fact.provider) != "unknown":
                     process.provider = process.provider or (fact.provider, mark)
+            case openmpi.TcpInterface():
+                process.interfaces.add(fact.name)
             case openmpi.OpenibPort():
                 process.openib.append((fact.device, mark))
             case openmpi.UcxSupport():
@@ -154,8 +147,3 @@ class Evidence:
                 endpoint = process.endpoints.setdefault((fact.context, fact.number), Endpoint(fact.scope, mark))
                 if not endpoint.lanes:
                     endpoint.lanes += fact.lanes
-
-    @property
-    def hosts_by_process(self) -> Mapping[tuple[str | None, int | None], MpiProcess]:
-        """The processes that spoke, by host and pid."""
-        return self.processes

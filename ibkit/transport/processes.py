@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from ibkit.transport.evidence import Mark
@@ -43,6 +43,20 @@ class Group(Generic[P]):
     def hosts(self) -> tuple[str, ...]:
         """Its hosts in the order in which they spoke."""
         return tuple(dict.fromkeys(process.host for process in self.processes if process.host is not None))
+
+
+def overlaps(processes: Sequence[Process]) -> Iterator[tuple[int, int]]:
+    """Pairs of processes whose lines are interleaved, enough of them to connect all that are."""
+    order = sorted(range(len(processes)), key=lambda n: (processes[n].first.order, processes[n].first.line))
+    open_until: dict[int, tuple[int, int]] = {}
+    for number in order:
+        process = processes[number]
+        last, widest = open_until.get(process.first.order, (-1, number))
+        if process.first.line <= last:
+            yield widest, number
+        end = process.last.line if process.last.order == process.first.order else process.first.line
+        if end > last:
+            open_until[process.first.order] = end, number
 
 
 def unions(pairs: Iterable[tuple[int, int]], size: int) -> list[int]:

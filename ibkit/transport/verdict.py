@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import NamedTuple
 
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import STATUSES, JobVerdict, Layer
-from ibkit.parsers import nccl
 from ibkit.parsers.base import Problem
-from ibkit.parsers.job_facts import Failure, Setting, Version
+from ibkit.parsers.job_facts import Failure, Foreign, Launch, Setting, Version
 from ibkit.parsers.job_log import Fact, JobLog
-from ibkit.sources.site import Host
-from ibkit.transport import mpi, words
-from ibkit.transport import nccl as nccl_evidence
+from ibkit.transport import mpi, nccl, nccl_run
 from ibkit.transport.evidence import Book, File, Mark
+from ibkit.transport.hosts import KnownHosts, read_hosts
 from ibkit.transport.job import Job, Log
 from ibkit.transport.links import Links
 from ibkit.transport.mpi_run import Known, Run, next_step
-from ibkit.transport.processes import Group
+from ibkit.transport.mpi_runs import Parts, runs
+from ibkit.transport.nccl_networks import UcxWords
 from ibkit.transport.reasons import reason_of
 
 _GENERAL_STEP = (
@@ -28,93 +26,123 @@ _GENERAL_STEP = (
 )
 #: Open MPI's messages that follow others or say nothing about the transport: no layer for them alone.
 _NOISE = frozenset(("no-parameters", "openib-init", "connection-lost"))
-
-
-class _Hosts(NamedTuple):
-    """What a capture knows of the job's hosts."""
-
-    without_hca: frozenset[str]
-    has_port: bool
+#: Topics of MPI's failures that show an HCA.
+_SHOW_DEVICE = frozenset(
+    ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
+)
+_NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
+_UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
 def judge(job: Job) -> JobVerdict:
     """The answer about a job. Raises UnreadableInput where nothing of it is a log."""
-    links = Links()
-    of_nccl, of_mpi = nccl_evidence.Evidence(links), mpi.Evidence(links)
-    counts: list[Setting] = []
-    problems = list(job.problems)
-    recognised, size, nul_bytes = False, 0, 0
+    heap = _Heap(job)
     for order, log in enumerate(job.logs):
-        file = File(order, log.name)
-        reader, failed = _read(log, file, of_nccl, of_mpi, counts)
-        recognised |= reader.recognised
-        problems += [*failed, *reader.problems]
-        size += reader.size
-        nul_bytes = max(nul_bytes, reader.nul_bytes)
-    if not recognised:
-        _refuse(job, size, nul_bytes)
-    known_hosts = _read_hosts(job.hosts, links)
-    return _answer(job, of_nccl, of_mpi, counts, problems, known_hosts)
+        heap.read(log, File(order, log.name))
+    if not heap.has_facts:
+        _refuse(job, heap)
+    return _answer(job, heap)
 
 
-class _Read(NamedTuple):
-    recognised: bool
-    size: int
-    nul_bytes: int
-    problems: tuple[Problem, ...]
+class _Heap:
+    """All facts of a job, sorted by the layer that they are about."""
 
+    def __init__(self, job: Job) -> None:
+        self.links = Links()
+        self.nccl = nccl.Evidence(self.links)
+        self.mpi = mpi.Evidence(self.links)
+        self.counts: list[Setting] = []
+        self.launches: list[Mark] = []
+        self.foreign: list[tuple[Foreign, Mark]] = []
+        self.problems = list(job.problems)
+        self.has_facts = False
+        self.size = 0
+        self.nul_bytes = 0
 
-def _read(
-    log: Log, file: File, of_nccl: nccl_evidence.Evidence, of_mpi: mpi.Evidence, counts: list[Setting]
-) -> tuple[_Read, list[Problem]]:
-    recognised, failed = False, []
-    with closing(log.open()) as stream:
-        facts = JobLog(stream)
-        try:
-            for fact in facts:
-                recognised = True
-                _sort(fact, file, of_nccl, of_mpi, counts)
-        except (OSError, EOFError) as error:
-            failed.append(Problem("unreadable", f"not read to its end: {error}", facts.scanner.lines, log.name))
-    scanner = facts.scanner
-    problems = [problem._replace(source=log.name) for problem in scanner.problems]
-    if scanner.sampled_bytes:
-        text = (
-            f"{scanner.sampled_bytes >> 20} of {scanner.size >> 20} MiB hold channel lines of kinds that had brought "
-            "nothing new for long; of these each eighth block was looked into for more rank pairs"
+    def read(self, log: Log, file: File) -> None:
+        """Take the facts of one log. What cannot be read to its end is a problem."""
+        with closing(log.open()) as stream:
+            facts = JobLog(stream)
+            try:
+                for fact in facts:
+                    self.has_facts = True
+                    self._sort(fact, file)
+            except (OSError, EOFError, ValueError) as error:
+                text = f"not read to its end: {error}"
+                self.problems.append(Problem("unreadable", text, facts.scanner.lines or None, log.name))
+        scanner = facts.scanner
+        self.size += scanner.size
+        self.nul_bytes = max(self.nul_bytes, scanner.nul_bytes)
+        self.problems += [problem._replace(source=log.name) for problem in scanner.problems]
+        if scanner.sampled_bytes:
+            text = (
+                f"{scanner.sampled_bytes >> 20} of {scanner.size >> 20} MiB hold channel lines of kinds that had "
+                "brought nothing new for long; of these each eighth block was looked into for more rank pairs"
+            )
+            self.problems.append(Problem("sampled", text, None, log.name))
+
+    def _sort(self, fact: Fact, file: File) -> None:
+        match fact:
+            case Launch():
+                self.launches.append(file.mark(fact.said))
+            case Foreign():
+                self.foreign.append((fact, file.mark(fact.said)))
+                if fact.layer == "mpi":
+                    self.mpi.foreign.append(fact.runtime)
+            case Setting(runtime="job"):
+                self.counts.append(fact)
+            case Failure(runtime="verbs"):
+                self.nccl.add(fact, file)
+                self.mpi.add(fact, file)
+            case Version() | Setting() | Failure():
+                is_nccl = fact.runtime in ("nccl", "NCCL", "RCCL")
+                (self.nccl if is_nccl else self.mpi).add(fact, file)
+            case _ if type(fact).__module__ == nccl.READER:
+                self.nccl.add(fact, file)  # type: ignore[arg-type]
+            case _:
+                self.mpi.add(fact, file)  # type: ignore[arg-type]
+
+    @property
+    def device_mark(self) -> Mark | None:
+        """A line that shows that the hosts have HCAs."""
+        shown = (mark for failure, mark in self.mpi.failures if failure.topic in _SHOW_DEVICE)
+        return self.nccl.device_mark or self.links.any_mark or next(shown, None)
+
+    def sizes(self, listed_hosts: int) -> Known:
+        """Numbers of ranks and hosts that the environment, the command lines or a hostfile tell, if they agree."""
+        ranks: set[int] = set()
+        hosts: set[int] = {listed_hosts} if listed_hosts else set()
+        for setting in self.counts:
+            if setting.value.isdigit() and len(setting.value) < 8:
+                (hosts if setting.name in _NODE_COUNTS else ranks).add(int(setting.value))
+        return Known(ranks.pop() if len(ranks) == 1 else None, hosts.pop() if len(hosts) == 1 else None)
+
+    def is_mpi_spoken(self) -> bool:
+        """Whether anything says something about an MPI's transport."""
+        return (
+            bool(self.mpi.tables)
+            or any(
+                p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes.values()
+            )
+            or any(
+                failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
+                for failure, _ in self.mpi.failures
+            )
         )
-        problems.append(Problem("sampled", text, None, log.name))
-    return _Read(recognised, scanner.size, scanner.nul_bytes, tuple(problems)), failed
+
+    def is_ucx_nccls(self) -> bool:
+        """Whether the UCX lines are those of NCCL's UCX plugin: its channels use it, and no MPI does."""
+        return self.nccl.uses("UCX") and not (
+            any(p.pml or p.support for p in self.mpi.processes.values())
+            or any(name in _UCX_CONSUMERS for name, _, _ in self.mpi.versions)
+        )
 
 
-def _sort(fact: Fact, file: File, of_nccl: nccl_evidence.Evidence, of_mpi: mpi.Evidence, counts: list[Setting]) -> None:
-    """Give a fact to the layer that it is about."""
-    if isinstance(fact, Setting) and fact.runtime == "job":
-        counts.append(fact)
-    elif isinstance(fact, Version):
-        (of_nccl if fact.runtime in ("NCCL", "RCCL") else of_mpi).add(fact, file)
-    elif isinstance(fact, Setting):
-        (of_nccl if fact.runtime == "nccl" else of_mpi).add(fact, file)
-    elif isinstance(fact, Failure) and fact.runtime == "verbs":
-        of_nccl.add(fact, file)
-        of_mpi.add(fact, file)
-    elif isinstance(fact, Failure):
-        (of_nccl if fact.runtime == "nccl" else of_mpi).add(fact, file)
-    elif isinstance(
-        fact,
-        nccl.Channel | nccl.RankInit | nccl.RankMap | nccl.Network | nccl.Devices | nccl.VirtualDevice
-        | nccl.QueuePair | nccl.Interfaces | nccl.Provider | nccl.Connected,
-    ):  # fmt: skip
-        of_nccl.add(fact, file)
-    else:
-        of_mpi.add(fact, file)
-
-
-def _refuse(job: Job, size: int, nul_bytes: int) -> None:
+def _refuse(job: Job, heap: _Heap) -> None:
     """Nothing was recognised: an empty or binary file is no log, and another tool's output has its own command."""
-    if size == 0:
+    if heap.size == 0:
         raise UnreadableInput(f"{job.target}: empty; the job has printed nothing (yet)")
-    if nul_bytes > 16:
+    if heap.nul_bytes > 16:
         raise UnreadableInput(f"{job.target}: binary data, not a log")
     from ibkit.parsers import JOB_COMMAND, identify
     from ibkit.parsers.base import NotThisFormat
@@ -131,160 +159,68 @@ def _refuse(job: Job, size: int, nul_bytes: int) -> None:
         raise UnreadableInput(f"{job.target}: {form.tool} output, not a job's log; `ibkit {form.command}` reads it")
 
 
-def _read_hosts(hosts: Iterable[Host], links: Links) -> _Hosts:
-    """Link layers of the hosts of a capture, and which of them have no HCA."""
-    without, has_port = set(), False
-    for host in hosts:
-        from ibkit.collectors.hca import collect_hcas
-
-        found = collect_hcas(host.source, host.name, whole=False)
-        for hca in found.hcas:
-            for port in hca.ports:
-                has_port |= port.state == "Active"
-                if link := port.transport or port.link_layer:
-                    links.add(host.name, f"{hca.name}:{port.port}", link)
-        if not found.hcas and any(problem.kind == "no-device" for problem in found.problems):
-            without.add(host.name)
-    return _Hosts(frozenset(without), has_port)
-
-
-def _answer(
-    job: Job, of_nccl: nccl_evidence.Evidence, of_mpi: mpi.Evidence, counts: list[Setting],
-    problems: list[Problem], known_hosts: _Hosts,
-) -> JobVerdict:  # fmt: skip
+def _answer(job: Job, heap: _Heap) -> JobVerdict:
     book = Book()
-    ranks, nodes = _counts(counts, job)
-    ucx_is_nccls = of_nccl.uses("UCX") and not _mpi_uses_ucx(of_mpi)
-    plugin_words = _ucx_words(of_mpi) if ucx_is_nccls else {}
-    device = of_nccl.device_mark or links_mark(of_mpi)
-    judge_ = nccl_evidence.Judge(device, plugin_words, [], nodes, known_hosts.without_hca, known_hosts.has_port)
-    nccl_layers, found = of_nccl.layers(book, judge_)
-    problems += found
+    hosts = read_hosts(job.hosts, heap.links)
+    known = heap.sizes(len(job.listed_hosts))
+    ucx_words: UcxWords = {}
     layers: list[Layer] = []
-    if not ucx_is_nccls and _mpi_spoke(of_mpi):
-        for run in _runs(of_mpi, Known([], ranks, nodes)):
+    if heap.is_ucx_nccls():
+        every = Parts(list(heap.mpi.processes.values()), [], [], [])
+        ucx_words = Run(heap.mpi, every, Known()).words_by_process()
+    elif heap.is_mpi_spoken():
+        parts = runs(heap.mpi, heap.launches)
+        for number, part in enumerate(parts, 1):
+            run = Run(heap.mpi, part, known if len(parts) == 1 else Known(), number)
             layers.append(run.layer(book))
-            problems += run.problems
-    layers += nccl_layers
-    foreign = list(_foreign_layers(of_mpi, layers))
-    layers += foreign
-    problems += _foreign_problems(of_mpi)
-    return combine(job.target, layers, book, problems)
+            heap.problems += run.problems
+    found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words))
+    layers += found
+    layers += _foreign_layers(heap, layers)
+    heap.problems += [*problems, *_foreign_problems(heap)]
+    return combine(job.target, layers, book, heap.problems)
 
 
-def links_mark(of_mpi: mpi.Evidence) -> Mark | None:
-    """A line of the MPI layer that shows an HCA."""
-    shown = ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device")
-    return of_mpi.links.any_mark or next((mark for f, mark in of_mpi.failures if f.topic in shown), None)
+def _judge(heap: _Heap, hosts: KnownHosts, known: Known, ucx_words: UcxWords) -> nccl_run.Judge:
+    return nccl_run.Judge(
+        heap.device_mark, ucx_words, heap.launches, known.hosts, hosts.without_hca, hosts.has_active_port
+    )
 
 
 def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
-    """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken."""
-    decided = [layer.verdict for layer in layers if layer.verdict not in ("unknown", "none")]
-    if decided:
-        verdict = words.combine(decided)
+    """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
+
+    What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that.
+    """
+    if not layers:
+        return JobVerdict(target, "unknown", "undecided", (), book.evidence, _GENERAL_STEP, tuple(problems))
+    decided = {layer.verdict for layer in layers} - {"unknown", "none"}
+    between = decided - {"shm"} or decided
+    if between:
+        verdict = between.pop() if len(between) == 1 else "mixed"
     else:
-        verdict = "none" if layers and all(layer.verdict == "none" for layer in layers) else "unknown"
-        if not layers:
-            return JobVerdict(target, "unknown", "undecided", (), book.evidence, _GENERAL_STEP, tuple(problems))
+        verdict = "none" if all(layer.verdict == "none" for layer in layers) else "unknown"
     status = min((layer.status for layer in layers), key=STATUSES.index)
     step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
     return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))
 
 
-def _counts(counts: list[Setting], job: Job) -> tuple[int | None, int | None]:
-    """Numbers of ranks and of hosts that the environment, the command line or a hostfile tell, if they agree."""
-    ranks: set[int] = set()
-    nodes: set[int] = set()
-    for setting in counts:
-        if setting.value.isdigit() and len(setting.value) < 8:
-            is_nodes = setting.name in ("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES")
-            (nodes if is_nodes else ranks).add(int(setting.value))
-    if job.listed_hosts:
-        nodes.add(len(job.listed_hosts))
-    return (ranks.pop() if len(ranks) == 1 else None), (nodes.pop() if len(nodes) == 1 else None)
+def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
+    """A runtime that is not read yet is an unknown layer where nothing else was read of it.
 
-
-def _mpi_spoke(of_mpi: mpi.Evidence) -> bool:
-    """Whether anything says something about an MPI's transport."""
-    if of_mpi.tables or any(
-        p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in of_mpi.processes.values()
-    ):
-        return True
-    return any(
-        failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
-        for failure, _ in of_mpi.failures
-    )
-
-
-def _mpi_uses_ucx(of_mpi: mpi.Evidence) -> bool:
-    return any(p.pml or p.support for p in of_mpi.processes.values()) or any(
-        name in ("MPICH", "Open MPI") for name, _, _ in of_mpi.versions
-    )
-
-
-def _ucx_words(of_mpi: mpi.Evidence) -> dict[tuple[str | None, int | None], tuple[str, Mark]]:
-    """What UCX lines say of each process's endpoints to other hosts."""
-    run = Run(of_mpi, list(of_mpi.processes.values()), [], [], Known([]))
-    return run.words_by_process()
-
-
-def _runs(of_mpi: mpi.Evidence, known: Known) -> Iterator[Run]:
-    """Runs by Open MPI's job family; what has no family belongs to the run in whose lines it stands."""
-    processes = list(of_mpi.processes.values())
-    families = list(dict.fromkeys(p.family for p in processes if p.family is not None))
-    if len(families) < 2:
-        yield from _runs_by_table(of_mpi, processes, known)
-        return
-    groups = [Group(p for p in processes if p.family == family) for family in families]
-    for process in processes:
-        if process.family is None:
-            min(groups, key=lambda group: _distance(group, process.first)).processes.append(process)
-    for job, group in enumerate(groups, 1):
-        tables = [t for t in of_mpi.tables if _nearest(groups, t[2]) is group]
-        failures = [f for f in of_mpi.failures if _nearest(groups, f[1]) is group]
-        yield Run(of_mpi, group.processes, tables, failures, known._replace(ranks=None, hosts=None), job)
-
-
-def _runs_by_table(of_mpi: mpi.Evidence, processes: list[mpi.MpiProcess], known: Known) -> Iterator[Run]:
-    """Tables of different hosts or ranks are different runs; those of the same may be one run's start and end."""
-    layouts = list(dict.fromkeys(table.hosts for table, _, _ in of_mpi.tables))
-    if len(layouts) < 2 or processes:
-        yield Run(of_mpi, processes, of_mpi.tables, of_mpi.failures, known)
-        return
-    for job, layout in enumerate(layouts, 1):
-        tables = [entry for entry in of_mpi.tables if entry[0].hosts == layout]
-        yield Run(of_mpi, [], tables, of_mpi.failures if job == 1 else [], known._replace(ranks=None, hosts=None), job)
-
-
-def _nearest(groups: list[Group[mpi.MpiProcess]], mark: Mark) -> Group[mpi.MpiProcess]:
-    return min(groups, key=lambda group: _distance(group, mark))
-
-
-def _distance(group: Group[mpi.MpiProcess], mark: Mark) -> tuple[int, int]:
-    """How far a line is from a run's lines: 0 inside; a line before a run is nearer to it than one behind it."""
-    lines = [m.line for p in group.processes for m in (p.first, p.last) if m.order == mark.order]
-    if not lines:
-        return 2, 0
-    if min(lines) <= mark.line <= max(lines):
-        return 0, 0
-    return 1, min(lines) - mark.line if mark.line < min(lines) else mark.line - max(lines)
-
-
-def _foreign_layers(of_mpi: mpi.Evidence, layers: list[Layer]) -> Iterator[Layer]:
-    """A runtime that is not read yet is an unknown layer where nothing else was read of it."""
+    Gloo's line about its peers says nothing, and PyTorch prints it in every job: no layer beside another one.
+    """
     have = {layer.layer for layer in layers}
-    for fact, _ in of_mpi.foreign:
-        if fact.layer not in have and not (fact.layer == "gloo" and layers):
+    for fact, _ in heap.foreign:
+        if fact.layer not in have and not (fact.layer == "gloo" and have):
             have.add(fact.layer)
             yield Layer(fact.layer, "unknown", "undecided", runtime=fact.runtime, next_step=next_step(fact.runtime))
 
 
-def _foreign_problems(of_mpi: mpi.Evidence) -> Iterator[Problem]:
+def _foreign_problems(heap: _Heap) -> Iterator[Problem]:
     seen: set[str] = set()
-    for fact, mark in of_mpi.foreign:
+    for fact, mark in heap.foreign:
         if fact.runtime not in seen:
             seen.add(fact.runtime)
-            yield Problem(
-                "not-read-yet", f"lines of {fact.runtime} are recognised, but not read yet", mark.line, mark.file
-            )
+            text = f"lines of {fact.runtime} are recognised, but not read yet"
+            yield Problem("not-read-yet", text, mark.line, mark.file)

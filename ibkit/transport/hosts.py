@@ -1,0 +1,35 @@
+"""What a capture of the job's hosts says about their HCAs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ibkit.sources.site import Host
+from ibkit.transport.links import Links
+
+
+class KnownHosts(NamedTuple):
+    """Hosts that have no HCA, for certain, and whether any has an active port."""
+
+    without_hca: frozenset[str] = frozenset()
+    has_active_port: bool = False
+
+
+def read_hosts(hosts: Iterable[Host], links: Links) -> KnownHosts:
+    """Put the link layers of the hosts' ports into ``links``; tell which hosts have no HCA."""
+    without: set[str] = set()
+    has_active_port = False
+    for host in hosts:
+        from ibkit.collectors.hca import collect_hcas
+
+        found = collect_hcas(host.source, host.name, whole=False)
+        for hca in found.hcas:
+            for port in hca.ports:
+                has_active_port |= port.state == "Active"
+                if link := port.transport or port.link_layer:
+                    links.add(host.name, f"{hca.name}:{port.port}", link)
+        listing = host.source.list("/sys/class/infiniband")
+        if not found.hcas and (listing.entries == () or listing.error == "ENOENT"):
+            without.add(host.name)
+    return KnownHosts(frozenset(without), has_active_port)

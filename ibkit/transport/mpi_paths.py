@@ -1,0 +1,207 @@
+"""What the lines of one MPI run say of the paths between its hosts.
+
+Lines that name both ends (class path): bml lines of processes whose pml is ob1, and the comm_method matrix. Lines of
+one process about its endpoints to any other host (class selection): UCX, PSM2, libfabric, openib ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from ibkit.parsers import openmpi, ucx
+from ibkit.parsers.job_facts import Said
+from ibkit.transport import words
+from ibkit.transport.evidence import Mark
+from ibkit.transport.mpi import BtlUse, Endpoint, Evidence, MpiProcess
+from ibkit.transport.mpi_runs import Parts
+from ibkit.transport.processes import Hosts
+
+#: pml components that send through btl modules.
+BTL_PMLS = frozenset(("ob1", "bfo", "csum"))
+_REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refused"))
+
+
+class Path(NamedTuple):
+    """What moved (or would move) data from host ``a`` to host ``b``, or to any other host where ``b`` is None.
+
+    ``evidence_class`` is path or selection; ``ranks`` are those of a and b.
+    """
+
+    a: str
+    b: str | None
+    word: str
+    mark: Mark
+    evidence_class: str
+    ranks: tuple[int, int] | None = None
+
+
+class Paths:
+    """All paths of one run."""
+
+    def __init__(self, evidence: Evidence, parts: Parts, hosts: Hosts) -> None:
+        self._evidence = evidence
+        self._parts = parts
+        self._processes = [process for process in parts.processes if process.host is not None]
+        self._hosts = hosts
+
+    def named(self) -> list[Path]:
+        """The paths whose both ends are named."""
+        return [*self._btl_paths(), *self._table_paths()]
+
+    def selected(self) -> list[Path]:
+        """What processes say of their endpoints."""
+        return [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
+
+    def _host(self, name: str | None) -> str:
+        return self._hosts[name or ""]
+
+    # -- Open MPI's btl modules
+
+    def _btl_paths(self) -> Iterator[Path]:
+        for process in self._processes:
+            if process.pml and process.pml[0] not in BTL_PMLS:
+                continue  # bml lines of one-sided communication; messages go through the pml
+            for peer, uses in process.btls.items():
+                best = _carrier(uses)
+                if best is None or best.btl == "self" or peer == process.rank:
+                    continue
+                node = best.node or self._host_of_rank(peer)
+                ranks = (process.rank, peer) if process.rank is not None else None
+                yield Path(
+                    self._host(process.host), self._hosts[node] if node else None, self._btl_word(process, best.btl),
+                    best.mark, "path", ranks,
+                )  # fmt: skip
+
+    def _host_of_rank(self, rank: int) -> str | None:
+        return next((process.host for process in self._processes if process.rank == rank), None)
+
+    def _btl_word(self, process: MpiProcess | None, btl: str) -> str:
+        word = words.BTLS.get(btl, ("unknown", 0))[0]
+        if btl == "openib" and process is not None and process.openib:
+            return self._link_word(process.host, {device for device, _ in process.openib})
+        return "ipoib" if word == "tcp" and self._is_ipoib() else word
+
+    def _is_ipoib(self) -> bool:
+        """Whether the tcp module uses IPoIB interfaces only: those it tells its peers, or btl_tcp_if_include's."""
+        used = {name for process in self._processes for name in process.interfaces}
+        if not used:
+            values = [
+                s.value for s, _ in self._parts.settings if s.runtime == "ompi" and s.name == "btl_tcp_if_include"
+            ]
+            used = {name for value in values for name in value.split(",")}
+        return bool(used) and all(words.of_interface(name) == "ipoib" for name in used)
+
+    def _link_word(self, host: str | None, devices: Iterable[str]) -> str:
+        found = {self._evidence.links.word(host, device) or "rdma" for device in devices}
+        return found.pop() if len(found) == 1 else "rdma"
+
+    # -- the comm_method table
+
+    def _table_paths(self) -> Iterator[Path]:
+        for table, file, _ in self._parts.tables:
+            names = [self._hosts[host.name] for host in table.hosts]
+            leaders = [host.ranks[0] if host.ranks else None for host in table.hosts]
+            for cell in table.cells:
+                if max(cell.row, cell.column) >= len(names) or cell.methods == ("self",):
+                    continue
+                a, b = names[cell.row], names[cell.column]
+                one, other = leaders[cell.row], leaders[cell.column]
+                ranks = (one, other) if cell.row != cell.column and one is not None and other is not None else None
+                yield Path(a, b, self._methods_word(a, cell.methods), file.mark(cell.said), "path", ranks)
+            if not table.cells and names:
+                yield from self._summary_paths(table, names, file.mark)
+
+    def _summary_paths(
+        self, table: openmpi.CommMethod, names: list[str], mark: Callable[[Said], Mark]
+    ) -> Iterator[Path]:
+        """Only the summary was printed (hook_comm_method_brief, or too many hosts)."""
+        if table.off_host and table.off_host_said is not None and len(names) > 1:
+            word = self._methods_word(None, table.off_host) if table.is_uniform else "mixed"
+            other = names[1] if len(names) == 2 and table.is_uniform else None
+            yield Path(names[0], other, word, mark(table.off_host_said), "path")
+        elif table.on_host and len(names) == 1 and table.on_host != ("self",):
+            yield Path(names[0], names[0], self._methods_word(names[0], table.on_host), mark(table.said), "path")
+
+    def _methods_word(self, host: str | None, methods: tuple[str, ...]) -> str:
+        """A cell's transport: a btl's, an mtl's, or that of UCX's lanes in their order."""
+        if "/" in methods[0]:
+            return self._lanes_word(host, [ucx.Lane("tag", *method.split("/", 1)) for method in methods])
+        if methods[0] in words.BTLS and methods[0] != "ofi":
+            return self._btl_word(None, methods[0])
+        return words.of_provider(methods[0]) if methods[0] in ("psm2", "psm") else "unknown"
+
+    # -- UCX
+
+    def _lanes_word(self, host: str | None, lanes: list[ucx.Lane]) -> str:
+        """The transport of an endpoint between hosts: the first network lane's. Large messages may use more rails.
+
+        TCP for the small messages and verbs for the large ones is a mixture; the other way round it is a second rail
+        or, in tables that list wire-up lanes, nothing at all.
+        """
+        found = [word for lane in lanes if (word := self._lane_word(host, lane)) != "shm"]
+        if not found:
+            return "shm"
+        rdma = [word for word in found if word in words.RDMA]
+        if found[0] in ("tcp", "ipoib"):
+            return "mixed" if rdma else words.combine(found)
+        return words.combine(rdma) if rdma else found[0]
+
+    def _lane_word(self, host: str | None, lane: ucx.Lane) -> str:
+        word = words.of_ucx(lane.transport, lane.device)
+        return self._link_word(host, (lane.device,)) if word == "rdma" else word
+
+    def endpoint_paths(self) -> Iterator[Path]:
+        """What UCX says of each process's kinds of endpoints."""
+        for process in self._processes:
+            host = self._host(process.host)
+            for endpoint in process.endpoints.values():
+                lanes = endpoint.data_lanes()
+                kind = _kind(endpoint, lanes)
+                if kind == "other-host":
+                    yield Path(host, None, self._lanes_word(process.host, lanes), endpoint.mark, "selection")
+                elif kind == "same-host":
+                    is_shared = words.of_ucx(lanes[0].transport, lanes[0].device) == "shm"
+                    word = "shm" if is_shared else self._lanes_word(process.host, lanes)
+                    yield Path(host, host, word, endpoint.mark, "selection")
+
+    # -- PSM2, libfabric, openib
+
+    def _matching_paths(self) -> Iterator[Path]:
+        """Pml cm: PSM2 is Omni-Path, libfabric is what its provider is."""
+        for process in self._processes:
+            if process.pml is None or process.pml[0] != "cm":
+                continue
+            provider = process.provider or next(
+                (known for known in self._evidence.providers if words.of_provider(known[0]) != "unknown"), None
+            )
+            if process.mtl is not None and process.mtl[0] in ("psm2", "psm"):
+                provider = process.mtl
+            if provider is not None and (word := words.of_provider(provider[0])) not in ("shm", "unknown"):
+                yield Path(self._host(process.host), None, word, provider[1], "selection")
+
+    def _openib_paths(self) -> Iterator[Path]:
+        """Openib without a word about peers: it carries them, as its exclusivity is above that of TCP."""
+        if any(failure.topic in _REFUSALS for failure, _ in self._parts.failures) or any(
+            use.btl != "self" for process in self._processes for uses in process.btls.values() for use in uses
+        ):
+            return
+        for process in self._processes:
+            if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
+                word = self._link_word(process.host, {device for device, _ in process.openib})
+                yield Path(self._host(process.host), None, word, process.openib[0][1], "selection")
+
+
+def _carrier(uses: list[BtlUse]) -> BtlUse | None:
+    """The module that carries the data to a peer: the used one of the highest exclusivity."""
+    used = [use for use in uses if use.better is None]
+    return max(used, key=lambda use: words.BTLS.get(use.btl, ("unknown", 0))[1], default=None)
+
+
+def _kind(endpoint: Endpoint, lanes: list[ucx.Lane]) -> str:
+    """Whether an endpoint leads to the process itself, to its host, or to another (or any, without shared memory)."""
+    if not lanes or endpoint.scope == "self" or lanes[0].transport == "self":
+        return "self"
+    if endpoint.scope is not None:
+        return "same-host" if endpoint.scope == "intra-node" else "other-host"
+    return "same-host" if words.of_ucx(lanes[0].transport, lanes[0].device) == "shm" else "other-host"

@@ -1,0 +1,52 @@
+"""Settings that leave an MPI nothing but TCP between hosts. They explain a verdict, and never make one.
+
+Sources: UCX's src/ucp/core/ucp_context.c (aliases of transports, deny lists, names of devices), Open MPI's
+opal/mca/btl and ompi/mca/pml.
+"""
+
+from __future__ import annotations
+
+from ibkit.parsers.job_facts import Setting
+
+_BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udapl", "mvapi"))
+_SHARED_MEMORY = frozenset(("sm", "vader"))
+
+
+def leaves_tcp_to_ucx(setting: Setting) -> bool:
+    """UCX_TLS without verbs, or UCX_NET_DEVICES without an HCA port (``mlx5_0:1``)."""
+    names = [name for name in setting.value.split(",") if name]
+    if not names:
+        return False
+    if setting.name == "UCX_TLS":
+        kinds = {name.lstrip("^\\").split(":")[0] for name in names}
+        families = {name.split("_")[0] for name in kinds}
+        if names[0].startswith("^"):
+            return "ib" in kinds or {"rc", "ud", "dc"} <= families
+        return not families & {"ib", "rc", "ud", "dc", "srd", "all"}
+    return setting.name == "UCX_NET_DEVICES" and all(":" not in name and not _is_hca(name) for name in names)
+
+
+def _is_hca(name: str) -> bool:
+    """A device without its port matches nothing: a mistake, and no wish for TCP."""
+    return name == "all" or name.startswith(("mlx", "hfi", "bnxt", "irdma", "rxe", "efa", "rocep", "ibp"))
+
+
+def leaves_tcp_to_openmpi(setting: Setting, version: str | None, *, has_failed: bool) -> bool:
+    """``btl`` without a module for HCAs, or ``pml`` without ucx where ob1 has none (4.x with InfiniBand, 5.x).
+
+    ``has_failed``: something else explains why ob1 found no HCA, so that ``pml ob1`` alone does not.
+    """
+    names = set(setting.value.lstrip("^").split(","))
+    is_denied = setting.value.startswith("^")
+    if setting.name == "btl":
+        return "openib" in names if is_denied else "tcp" in names and not names & _BTLS_FOR_HCAS
+    if setting.name == "pml":
+        needs_ucx = version is None or version.split(".")[0] not in ("1", "2", "3")
+        return needs_ucx and not has_failed and ("ucx" in names if is_denied else names == {"ob1"})
+    return False
+
+
+def leaves_no_shared_memory(setting: Setting) -> bool:
+    """``btl`` without sm and vader."""
+    names = set(setting.value.lstrip("^").split(","))
+    return setting.name == "btl" and bool(names & _SHARED_MEMORY) == setting.value.startswith("^")

@@ -1,0 +1,161 @@
+"""Who is at the other end of a channel: ranks, processes and hosts of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ibkit.transport.evidence import Mark
+from ibkit.transport.nccl import Channel, CommKey, Evidence, NcclProcess
+from ibkit.transport.processes import Hosts
+
+
+class Peer(NamedTuple):
+    """The other end: the process and the host, each None where it cannot be told for certain."""
+
+    process: int | None
+    host: str | None
+
+
+class Peers:
+    """Ranks and hosts of one run, from its communicators where lines tell them, else from its channel lines."""
+
+    def __init__(self, evidence: Evidence, numbers: list[int], is_only: bool) -> None:
+        self._evidence = evidence
+        self.numbers = numbers
+        self._set = set(numbers)
+        self._map = evidence.rank_map if is_only else {}
+        self.hosts = Hosts(
+            host
+            for host in (*(self.process(n).host for n in numbers), *(host for host, _ in self._map.values()))
+            if host is not None
+        )
+        self.channels: list[tuple[Channel, Mark]] = [
+            (channel, mark) for channel, mark in evidence.channels.items() if channel.process in self._set
+        ]
+        self._sizes = {evidence.sizes[key] for n in numbers for key in self.process(n).ranks}
+        self._world: dict[int, int | None] = {n: self._world_rank(n) for n in numbers}
+        self._speakers: dict[int, set[int]] = {}
+        for channel, _ in self.channels:
+            self._speakers.setdefault(channel.speaker, set()).add(channel.process)
+        self._rank_hosts = self._hosts_of_ranks()
+
+    def process(self, number: int) -> NcclProcess:
+        """A process by its number."""
+        return self._evidence.processes[number]
+
+    def host(self, number: int) -> str | None:
+        """A process's host by its one name."""
+        name = self.process(number).host
+        return self.hosts[name] if name is not None else None
+
+    def host_names(self) -> tuple[str, ...]:
+        """All hosts of the run, in the order in which they spoke."""
+        return tuple(self.hosts.all((*(self.process(n).host for n in self.numbers), *self._mapped_hosts())))
+
+    def _mapped_hosts(self) -> Iterator[str]:
+        yield from (host for _, (host, _) in sorted(self._map.items()))
+
+    # -- how many
+
+    @property
+    def ranks(self) -> int | None:
+        """How many ranks the run has, by its own word."""
+        if self._sizes:
+            return max(self._sizes)
+        if self._map:
+            return max(self._map) + 1
+        named = {rank for channel, _ in self.channels for rank in (channel.source, channel.target) if rank is not None}
+        return max(named) + 1 if named else None
+
+    @property
+    def silent(self) -> int:
+        """How many ranks of the run did not speak here."""
+        world = {rank for rank in self._world.values() if rank is not None}
+        return max(0, (self.ranks or 0) - max(len(world), len(self._speakers)))
+
+    def _world_rank(self, number: int) -> int | None:
+        """The rank of a process in the largest communicator."""
+        largest = max(self._sizes, default=0)
+        found = {
+            rank
+            for key, ranks in self.process(number).ranks.items()
+            if self._evidence.sizes[key] == largest
+            for rank in ranks
+        }
+        return next(iter(found)) if len(found) == 1 else None
+
+    # -- who
+
+    def peer(self, channel: Channel) -> Peer:
+        """The other end of a channel."""
+        if channel.medium == "SHM" or (channel.medium == "P2P" and "MNNVL" not in (channel.detail or "")):
+            processes = self._candidates(channel)
+            return Peer(next(iter(processes)) if len(processes) == 1 else None, self.host(channel.process))
+        processes = self._candidates(channel)
+        hosts = {self.host(number) for number in processes}
+        if not processes and channel.other is not None and not self._keys(channel):
+            hosts = self._rank_hosts.get(channel.other, set())
+        return Peer(
+            next(iter(processes)) if len(processes) == 1 else None, next(iter(hosts)) if len(hosts) == 1 else None
+        )
+
+    def ranks_of(self, channel: Channel, peer: Peer) -> tuple[int, int] | None:
+        """Ranks in the largest communicator, the speaker's first; those of a smaller one are not passed off as such."""
+        if channel.other is None:
+            return None
+        if len(self._sizes) <= 1:
+            return channel.speaker, channel.other
+        mine = self._world[channel.process]
+        theirs = self._world.get(peer.process) if peer.process is not None else None
+        return (mine, theirs) if mine is not None and theirs is not None else None
+
+    def _keys(self, channel: Channel) -> list[CommKey]:
+        """The communicators that a channel may belong to."""
+        process = self.process(channel.process)
+        if channel.comm and channel.comm in process.comms:
+            return [process.comms[channel.comm]]
+        return [key for key, ranks in process.ranks.items() if channel.speaker in ranks]
+
+    def _candidates(self, channel: Channel) -> set[int]:
+        """The processes that may be the other end."""
+        other = channel.other
+        if other is None:
+            return set()
+        found: set[int] = set()
+        keys = self._keys(channel)
+        for key in keys:
+            found |= self._evidence.members.get(key, {}).get(other, set())
+        if not keys and (at := self._map.get(other)):
+            found = {n for n in self.numbers if self.process(n).pid == at[1] and self.host(n) == self.hosts[at[0]]}
+        elif not keys:
+            found = self._speakers.get(other, set())
+        return (found & self._set) - {channel.process}
+
+    def _hosts_of_ranks(self) -> dict[int, set[str | None]]:
+        """Hosts of ranks that do not speak: the P2P and SHM partner's, the header's, or the only ones that are left."""
+        found: dict[int, set[str | None]] = {rank: {self.hosts[host]} for rank, (host, _) in self._map.items()}
+        named: set[int] = set()
+        for channel, _ in self.channels:
+            named.update(rank for rank in (channel.source, channel.target) if rank is not None)
+            found.setdefault(channel.speaker, set()).add(self.host(channel.process))
+            if not channel.is_network and channel.target is not None and "MNNVL" not in (channel.detail or ""):
+                found.setdefault(channel.target, set()).add(self.host(channel.process))
+        quiet = [n for n in self.numbers if not any(n in speaking for speaking in self._speakers.values())]
+        left = named - self._speakers.keys()
+        if left and len(left) == len(quiet) and len(named) == len(self.numbers):
+            hosts = {self.host(number) for number in quiet}
+            if len(hosts) == 1:
+                for rank in left:
+                    found.setdefault(rank, set()).update(hosts)
+        return found
+
+    def are_comms_local(self) -> bool:
+        """Whether each communicator of the run has all its members on one host."""
+        keys = {key for number in self.numbers for key in self.process(number).ranks}
+        for key in keys:
+            members = self._evidence.members[key]
+            hosts = {self.host(n) for numbers in members.values() for n in numbers if n in self._set}
+            if len(hosts) != 1 or len(members) != self._evidence.sizes[key] or key[0] == "size":
+                return False
+        return bool(keys)

@@ -1,0 +1,368 @@
+"""One NCCL run's verdict, status and reasons.
+
+What decides, strongest first: channel lines name both ranks and the network (class path); the chosen network decides
+for other hosts where all ranks agree (selection). Device lists, settings and failures never decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ibkit.model.mpi import Layer, Pair
+from ibkit.parsers.base import Problem
+from ibkit.parsers.job_facts import Failure, Setting
+from ibkit.transport import words
+from ibkit.transport.evidence import Book, Mark
+from ibkit.transport.nccl import MAX_CHANNELS, Evidence
+from ibkit.transport.nccl_networks import Networks, UcxWords
+from ibkit.transport.nccl_peers import Peers
+from ibkit.transport.nccl_runs import runs
+from ibkit.transport.reasons import reason_of, reasons
+
+NEXT_STEP = "run again with NCCL_DEBUG=INFO on all ranks (NCCL_DEBUG_SUBSYS=INIT,NET,ENV) and keep the whole output"
+
+Why = dict[str, list[tuple[Mark, str]]]
+
+
+class Judge(NamedTuple):
+    """What other parts of the answer know: a line that shows an HCA, what UCX lines say of a process (for the UCX
+    plugin), the launchers' command lines, the number of hosts, and from a capture which hosts have no HCA or have an
+    active port.
+    """
+
+    device: Mark | None
+    ucx: UcxWords
+    launches: Sequence[Mark]
+    hosts: int | None
+    without_hca: frozenset[str]
+    has_port: bool
+
+
+def layers(evidence: Evidence, book: Book, judge: Judge) -> tuple[list[Layer], list[Problem]]:
+    """One layer for each run, in the order of the log."""
+    if not evidence.spoke:
+        return [], []
+    evidence.mend_names()
+    groups = runs(evidence, judge.launches) or [[]]
+    found, problems, spans = [], [], [_span(evidence, numbers) for numbers in groups]
+    for index, numbers in enumerate(groups):
+        run = _Run(evidence, numbers, _Place(index + 1, spans), judge)
+        found.append(run.layer(book))
+        problems += run.problems
+    return found, problems
+
+
+_Span = dict[int, tuple[int, int]]
+
+
+def _span(evidence: Evidence, numbers: list[int]) -> _Span:
+    """First and last line of a run, by file."""
+    span: _Span = {}
+    for number in numbers:
+        for mark in (evidence.processes[number].first, evidence.processes[number].last):
+            first, last = span.get(mark.order, (mark.line, mark.line))
+            span[mark.order] = min(first, mark.line), max(last, mark.line)
+    return span
+
+
+class _Place(NamedTuple):
+    """Which run it is, among whose lines."""
+
+    job: int
+    spans: list[_Span]
+
+    @property
+    def is_only(self) -> bool:
+        """Whether there is one run: then all is its."""
+        return len(self.spans) == 1
+
+    def holds(self, mark: Mark) -> bool:
+        """Whether a line of no process belongs here: up to the next run's first line, the first run from the start."""
+        if self.is_only:
+            return True
+        span = self.spans[self.job - 1].get(mark.order)
+        if span is None:
+            return False
+        later = [other[mark.order][0] for other in self.spans if mark.order in other and other[mark.order][0] > span[0]]
+        is_first = not any(mark.order in other and other[mark.order][0] < span[0] for other in self.spans)
+        return (is_first or mark.line >= span[0]) and mark.line < min(later, default=mark.line + 1)
+
+
+class _Path(NamedTuple):
+    """One channel, resolved."""
+
+    word: str
+    process: int
+    host: str | None
+    peer_host: str | None
+    ranks: tuple[int, int] | None
+    mark: Mark
+    is_network: bool
+
+
+class _Run:
+    def __init__(self, evidence: Evidence, numbers: list[int], place: _Place, judge: Judge) -> None:
+        self._evidence = evidence
+        self._place = place
+        self._judge = judge
+        self._set = set(numbers)
+        self._peers = Peers(evidence, numbers, place.is_only)
+        self._networks = Networks(self._peers, judge.ucx)
+        self._hosts = self._peers.host_names()
+        self.problems: list[Problem] = []
+
+    def _processes(self) -> Iterator[tuple[int, str | None]]:
+        for number in self._peers.numbers:
+            yield number, self._peers.host(number)
+
+    def _is_mine(self, mark: Mark, host: str | None, pid: int | None) -> bool:
+        number = self._evidence.numbers.get((host, pid)) if pid is not None else None
+        return number in self._set if number is not None else self._place.holds(mark)
+
+    def _settings(self) -> Iterator[tuple[Setting, Mark]]:
+        for setting, mark in self._evidence.settings:
+            is_general = setting.said.pid is None and mark.order not in self._place.spans[self._place.job - 1]
+            if is_general or self._is_mine(mark, setting.said.host, setting.said.pid):
+                yield setting, mark
+
+    # -- the answer
+
+    def layer(self, book: Book) -> Layer:
+        """The run's layer."""
+        verdict, pairs, step = self._verdict(book)
+        failures = [(f, m) for f, m in self._evidence.failures if self._is_mine(m, f.said.host, f.said.pid)]
+        has_ended = self._has_ended([mark for failure, mark in failures if failure.is_fatal])
+        if has_ended and not self._was_connected():
+            verdict, pairs, step = "none", (), None
+        status, why, look = self._status(verdict, failures, has_ended)
+        runtime, version = self._version()
+        return Layer(
+            "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks, pairs,
+            reasons(why, book), (step or look) if status == "undecided" else None,
+        )  # fmt: skip
+
+    def _version(self) -> tuple[str, str | None]:
+        found = [v for v in self._evidence.versions if self._place.holds(v[2])] or self._evidence.versions
+        if not found:
+            return "NCCL", None
+        return ("RCCL" if any(name == "RCCL" for name, _, _ in found) else "NCCL"), found[0][1]
+
+    def _verdict(self, book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
+        paths = list(self._paths())
+        overflow = {key: at for key, at in self._evidence.overflow.items() if at[0] in self._set}
+        found = {path.word for path in paths if path.is_network}
+        for (medium, network), (number, mark) in overflow.items():
+            if medium in ("NET", "COLLNET"):
+                word = self._networks.word(number, network or "", None)
+                found.add(word)
+                book.cite(mark, "path", word)
+        if overflow:
+            text = f"more than {MAX_CHANNELS} different channel lines: the list of pairs is not whole"
+            self.problems.append(Problem("many-channels", text))
+        if found:
+            verdict = words.combine(found)
+            return verdict, self._pairs(paths, book), NEXT_STEP if verdict == "unknown" else None
+        if paths:
+            return self._local_verdict(paths, book)
+        return self._selected(book)
+
+    def _paths(self) -> Iterator[_Path]:
+        for channel, mark in self._peers.channels:
+            peer = self._peers.peer(channel)
+            word = "shm"
+            if channel.is_network:
+                word = self._networks.word(channel.process, channel.network or "", channel.device)
+            yield _Path(
+                word, channel.process, self._peers.host(channel.process), peer.host,
+                self._peers.ranks_of(channel, peer), mark, channel.is_network,
+            )  # fmt: skip
+
+    def _pairs(self, paths: list[_Path], book: Book) -> tuple[Pair, ...]:
+        """Host pairs with the rank pairs that were named; a path whose other end is not known is only cited."""
+        rows: dict[tuple[str, str], dict[str, list[_Path]]] = {}
+        for path in paths:
+            if path.host is None or path.peer_host is None:
+                if path.is_network:
+                    book.cite(path.mark, "path", path.word)
+                continue
+            a, b = sorted((path.host, path.peer_host))
+            rows.setdefault((a, b), {}).setdefault(path.word, []).append(path)
+        return tuple(
+            Pair(a, b, words.combine(by_word), _rank_pairs(a, by_word), _cite(by_word, book))
+            for (a, b), by_word in sorted(rows.items())
+        )
+
+    def _local_verdict(self, paths: list[_Path], book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
+        """Only P2P and shared memory: a run on one host, unless ranks are missing that could be elsewhere."""
+        pairs = self._pairs(paths, book)
+        silent = self._peers.silent
+        if any(pair.a != pair.b for pair in pairs):
+            return "shm", pairs, None
+        if silent == 0 and (len(self._hosts) <= 1 or self._peers.are_comms_local()):
+            return "shm", pairs, None
+        if silent and len(self._hosts) <= 1:
+            self._tell_silent(silent)
+        return "unknown", pairs, NEXT_STEP
+
+    def _tell_silent(self, silent: int) -> None:
+        text = f"{silent} of {self._peers.ranks} ranks said nothing here; what they used is not known"
+        self.problems.append(Problem("silent-ranks", text))
+
+    def _selected(self, book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
+        """No channel line: the chosen network speaks for other hosts, if all ranks chose the same."""
+        chosen = {n: p.networks for n in self._peers.numbers if (p := self._peers.process(n)).networks}
+        is_one_host = len(self._hosts) == 1 or self._judge.hosts == 1
+        if is_one_host and self._peers.ranks is not None and not self._peers.silent and not self._is_local_off():
+            return "shm", (), None
+        if not chosen or is_one_host or not self._hosts:
+            return "unknown", (), NEXT_STEP
+        found: dict[str, dict[str | None, Mark]] = {}
+        for number, networks in chosen.items():
+            for name, mark in networks.items():
+                word = self._networks.word(number, name, None)
+                found.setdefault(word, {}).setdefault(self._peers.host(number), mark)
+        cited = tuple(
+            book.cite(mark, "selection", word) for word, marks in found.items() for mark in list(marks.values())[:4]
+        )
+        if self._peers.silent:
+            self._tell_silent(self._peers.silent)
+            return "unknown", (), NEXT_STEP
+        verdict = words.combine(found)
+        if verdict == "unknown":
+            return "unknown", (), NEXT_STEP
+        if len(self._hosts) == 2 and verdict != "mixed":
+            a, b = sorted(self._hosts)
+            return verdict, (Pair(a, b, verdict, (), cited),), None
+        return verdict, (), None
+
+    def _is_local_off(self) -> bool:
+        """Whether P2P and shared memory are both switched off, so that ranks on one host use the network."""
+        off = {setting.name for setting, _ in self._settings() if setting.value not in ("0", "")}
+        return {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"} <= off
+
+    # -- the end of a run that failed
+
+    def _was_connected(self) -> bool:
+        """Whether any rank had its connections, or the run printed results."""
+        if any(self._place.holds(mark) for mark in self._evidence.results):
+            return True
+        return any(self._peers.process(number).connection for number in self._peers.numbers)
+
+    def _has_ended(self, fatal: list[Mark]) -> bool:
+        """Whether a failure was not made good by a later connection of the run."""
+        later = [mark for n in self._peers.numbers if (mark := self._peers.process(n).connection)]
+        later += [mark for mark in self._evidence.results if self._place.holds(mark)]
+        return any(not any(mark.is_before(connection) for connection in later) for mark in fatal)
+
+    # -- status and reasons
+
+    def _status(
+        self, verdict: str, failures: list[tuple[Failure, Mark]], has_ended: bool
+    ) -> tuple[str, Why, str | None]:
+        """Status, the lines that prove the reasons, and what to look at where the log cannot tell."""
+        why = self._proven(failures)
+        if has_ended:
+            return "aborted", why, None
+        if verdict == "unknown":
+            return "undecided", why, None
+        if verdict == "mixed":
+            return "mixed", why, None
+        if verdict == "shm":
+            return "as-expected", {}, None
+        if verdict in words.RDMA:
+            uneven = self._uneven(failures)
+            return ("mixed", uneven, None) if uneven else ("as-expected", {}, None)
+        asked = self._asked_for_tcp()
+        if asked:
+            return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}, None
+        return self._fallback(why)
+
+    def _fallback(self, why: Why) -> tuple[str, Why, str | None]:
+        """TCP that nothing asked for: a fall-back, unless the hosts have no HCA."""
+        if set(why) == {"noport"} and self._judge.device is None and not self._judge.has_port:
+            if self._hosts and set(self._hosts) <= self._judge.without_hca:
+                return "as-expected", {}, None
+            if self._hosts and all(_EC2_NAME.match(host) for host in self._hosts):
+                look = (
+                    "whether these instances have an EFA at all: run `fi_info -p efa` and `ls /sys/class/infiniband` "
+                    "there; without one TCP is what they can do"
+                )
+                return "undecided", why, look
+        return "fallback", why, None
+
+    def _proven(self, failures: list[tuple[Failure, Mark]]) -> Why:
+        why: Why = {}
+        for failure, mark in failures:
+            reason = reason_of(failure)
+            if failure.topic == "no-device" and failure.detail != "IB":
+                reason = None
+            elif failure.topic == "plugin-init" and failure.detail not in ("IB", "Socket"):
+                reason = "plugin"
+            elif failure.topic == "retry-exceeded" and self._is_roce():
+                reason = "gid"
+            if reason:
+                why.setdefault(reason, []).append((mark, "failure"))
+        if "nodev" in why or "nolib" in why:
+            why.pop("noport", None)  # the HCA that could not be opened, or without the library, is not found either
+        if "noport" in why and (wanted := self._wanted_device()):
+            why = {"wrongdev": [(wanted, "configuration"), *why.pop("noport")], **why}
+        return why
+
+    def _is_roce(self) -> bool:
+        return {link for n in self._peers.numbers for link in self._peers.process(n).links} == {"RoCE"}
+
+    def _wanted_device(self) -> Mark | None:
+        """NCCL_IB_HCA names devices: then the user expects them."""
+        for setting, mark in self._settings():
+            if setting.name == "NCCL_IB_HCA" and setting.value and not setting.value.startswith("^"):
+                return mark
+        return None
+
+    def _asked_for_tcp(self) -> list[Mark]:
+        """Settings that leave sockets alone. NCCL_SOCKET_IFNAME never does."""
+        found = []
+        for setting, mark in self._settings():
+            is_off = setting.name == "NCCL_IB_DISABLE" and setting.value.strip() not in ("0", "")
+            is_socket = setting.name == "NCCL_NET" and setting.value.strip("\"'").lower() in ("socket", "fastsocket")
+            if is_off or is_socket:
+                found.append(mark)
+        return list({(mark.file, mark.line): mark for mark in found}.values())
+
+    def _uneven(self, failures: list[tuple[Failure, Mark]]) -> Why:
+        """Some host could not open a device that others have: rails are missing though RDMA is used."""
+        sizes = {len(listed.names) for n in self._peers.numbers for listed in self._peers.process(n).devices.values()}
+        closed = [mark for failure, mark in failures if failure.topic == "open-device"]
+        if closed and len(sizes) > 1:
+            return {"nodev": [(mark, "failure") for mark in closed]}
+        warned = [mark for failure, mark in failures if failure.topic in ("mixed-devices", "mixed-links")]
+        return {"mixed": [(mark, "failure") for mark in warned]} if warned else {}
+
+
+#: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.
+_EC2_NAME = re.compile(r"ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.|\Z)")
+
+
+def _rank_pairs(a: str, by_word: Mapping[str, list[_Path]]) -> tuple[tuple[int, int], ...]:
+    """Sorted, with the rank on host ``a`` first; on one host the smaller first."""
+    found: set[tuple[int, int]] = set()
+    for path in (path for paths in by_word.values() for path in paths):
+        if path.ranks is not None:
+            one, other = path.ranks
+            is_turned = one > other if path.host == path.peer_host else path.host != a
+            found.add((other, one) if is_turned else (one, other))
+    return tuple(sorted(found))
+
+
+def _cite(by_word: Mapping[str, list[_Path]], book: Book) -> tuple[int, ...]:
+    """At most two lines for each transport: one from either end."""
+    cited = []
+    for word, paths in by_word.items():
+        speakers: dict[str | None, _Path] = {}
+        for path in paths:
+            speakers.setdefault(path.host, path)
+            if len(speakers) == 2:
+                break
+        cited += [book.cite(path.mark, "path", word) for path in speakers.values()]
+    return tuple(cited)
