@@ -80,8 +80,9 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-def print_results(results: Sequence[Result]) -> None:
-    """For a benchmark that is run alone."""
+def print_results(results: Sequence[Result]) -> int:
+    """For a benchmark that is run alone; the exit status is 1 when a target is missed."""
     for result in results:
         mark = "ok  " if result.met else "MISS"
         print(f"{mark} {result.what}: {result.ours}, {result.peer}: {result.ratio} (target {result.target})")
+    return 0 if all(result.met for result in results) else 1

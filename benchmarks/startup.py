@@ -1,4 +1,7 @@
-"""The CPU of starting ibkit, against the bare interpreter's: the price of each command in a script or a prolog."""
+"""The CPU of starting ibkit, against the bare interpreter's: the price of each command in a script or a prolog.
+
+python benchmarks/startup.py [ROUNDS]
+"""
 
 from __future__ import annotations
 
@@ -31,20 +34,22 @@ CA 'mlx5_0'
 		Port GUID: 0x0c42a10300000001
 		Link layer: InfiniBand
 """
-CAPTURE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures", "fat-tree")
+FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures")
 
 
-def measure() -> list[Result]:
-    """``--help``, ``status`` from a tool's output and from a capture, against ``python3 -c pass``."""
+def measure(rounds: int = ROUNDS) -> list[Result]:
+    """``--help``, ``status`` from a tool's output and from captures, against ``python3 -c pass``."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as text:
         text.write(IBSTAT)
         text.flush()
         commands = {
             "`ibkit --help`": ibkit("--help"),
             "`ibkit status --from ibstat.txt`": ibkit("status", "--from", text.name),
-            "`ibkit status --from CAPTURE`": ibkit("status", "--from", CAPTURE),
         }
-        pass_only, *ours = in_turn([[sys.executable, "-c", "pass"], *commands.values()], ROUNDS, statuses=(0, 1, 3))
+        for capture, holds in (("fat-tree", "ibstat's output"), ("multirail-host", "/sys of 7 HCAs")):
+            what = f"`ibkit status --from` a capture with {holds}"
+            commands[what] = ibkit("status", "--from", os.path.join(FIXTURES, capture))
+        pass_only, *ours = in_turn([[sys.executable, "-c", "pass"], *commands.values()], rounds)
     results = []
     for what, usages in zip(commands, ours, strict=True):
         ratio = cpu_floor(usages) / cpu_floor(pass_only)
@@ -63,4 +68,4 @@ def measure() -> list[Result]:
 
 
 if __name__ == "__main__":
-    print_results(measure())
+    raise SystemExit(print_results(measure(*map(int, sys.argv[1:]))))

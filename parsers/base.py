@@ -7,8 +7,7 @@ line costs that line and leaves a :class:`Problem`. Only text that is not the fo
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
-
+from ibkit.parsers.erased import Generic, TypeVar
 from ibkit.parsers.records import NamedTuple
 
 T = TypeVar("T")

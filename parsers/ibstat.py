@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from ibkit.parsers.base import MAX_LINE_CHARS, NotThisFormat, Parsed
+from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 

@@ -14,7 +14,7 @@ import pytest
 HEAVY = {
     "asyncio", "concurrent.futures", "csv", "dataclasses", "datetime", "http", "inspect", "ipaddress", "logging",
     "netifaces", "numpy", "pandas", "pathlib", "psutil", "rich", "socket", "subprocess", "tarfile", "tempfile",
-    "textual", "tomllib", "urllib", "ibkit.tui", "ibkit.transport",
+    "textual", "tomllib", "typing", "urllib", "ibkit.tui", "ibkit.transport",
 }  # fmt: skip
 
 #: Runs ibkit as its console script does, then writes the names of all modules that are loaded.
@@ -108,3 +108,15 @@ def test_the_probe_sees_what_it_looks_for(tmp_path: Path) -> None:
     code = "import asyncio, subprocess, pathlib, sys; open(sys.argv[1], 'w').write('\\n'.join(sys.modules))"
     subprocess.run([sys.executable, "-I", "-S", "-c", code, str(names)], check=True, timeout=60)
     assert {"asyncio", "subprocess", "pathlib"} <= set(names.read_text().split()) & HEAVY
+
+
+@pytest.mark.slow
+def test_a_start_costs_at_most_four_times_the_bare_interpreter() -> None:
+    """The promise of docs/performance.md, with fewer rounds than `make bench` makes."""
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "benchmarks/startup.py", "15"],
+        cwd=root, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("ok  ") == 4

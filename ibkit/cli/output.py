@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ibkit.display import clean
 from ibkit.parsers.base import Problem
+from ibkit.parsers.erased import Any
 from ibkit.sources.site import Origin, Site, open_site
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.hca import collect_hcas
@@ -18,6 +17,7 @@ from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.status import COLUMNS, FINDING, OK, UNKNOWN, status_document, status_rows, verdict
 from ibkit.model.host import HcaPort, HostHcas
 from ibkit.model.host_findings import Finding, findings
+from ibkit.parsers.erased import Any
 from ibkit.sources.site import Site
 
 OUTPUTS = ("json", "csv")

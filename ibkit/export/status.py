@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ibkit.model.host import Hca, HcaPort, HostHcas
 from ibkit.model.host_findings import Finding, findings, is_decided
 from ibkit.parsers.base import Problem
+from ibkit.parsers.erased import Any
 
 SCHEMA = "ibkit.status/1"
 

@@ -8,8 +8,8 @@ An answer is never an exception: what could not be had says why, in ``failure`` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
+from ibkit.parsers.erased import Any, Protocol
 from ibkit.parsers.records import NamedTuple
 
 #: ``failure`` of a command: not on PATH; could not be started (no right to execute it, no process left); over its
@@ -92,19 +92,15 @@ class Source(Protocol):
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
         """Run a command without a shell; answer what it printed."""
-        ...
 
     def read(self, path: str) -> FileAnswer:
         """Read a small file such as a sysfs attribute."""
-        ...
 
     def list(self, path: str) -> FolderAnswer:
         """List a folder without following links."""
-        ...
 
     def verbs(self) -> VerbsAnswer:
         """Ask pyverbs for all devices."""
-        ...
 
 
 def to_text(data: bytes) -> str:

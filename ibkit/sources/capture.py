@@ -11,9 +11,9 @@ import os
 import stat
 from collections.abc import Sequence
 from functools import partial
-from typing import BinaryIO, Protocol
 
 from ibkit.errors import UnreadableInput
+from ibkit.parsers.erased import BinaryIO, Protocol
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, Source, VerbsAnswer
 from ibkit.sources.manifest import MANIFEST, MAX_MANIFEST_BYTES, Answers, BadManifest, read_manifest
 from ibkit.sources.site import Host, JobFile, Origin, Site
@@ -30,11 +30,9 @@ class Store(Protocol):
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """A file's bytes."""
-        ...
 
     def open(self, name: str) -> BinaryIO:
         """A file as a stream."""
-        ...
 
 
 class ReplaySource:

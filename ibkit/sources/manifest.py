@@ -6,8 +6,8 @@ The text is other people's, so every entry is checked before anything relies on 
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
 
+from ibkit.parsers.erased import Any, NoReturn
 from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import Entry
 

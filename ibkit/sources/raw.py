@@ -7,11 +7,11 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
-from typing import BinaryIO
 
 from ibkit.errors import UnreadableInput
 from ibkit.parsers import JOB_COMMAND, Format, holds, identify
 from ibkit.parsers.base import NotThisFormat
+from ibkit.parsers.erased import BinaryIO
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, VerbsAnswer, to_text
 from ibkit.sources.site import Host, Origin, Site
 

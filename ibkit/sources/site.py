@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import BinaryIO
 
+from ibkit.parsers.erased import BinaryIO
 from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import Source
 
