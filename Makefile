@@ -39,7 +39,7 @@ check:
 
 bench:
 	@$(SETUP) dev
-	@$(VENV_PYTHON) tools/system_packages.py infiniband-diags
+	@$(VENV_PYTHON) tools/system_packages.py infiniband-diags ibsim
 	$(VENV_PYTHON) benchmarks/run.py
 
 # A wheel and a source archive in dist/.
