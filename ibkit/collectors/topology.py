@@ -43,6 +43,7 @@ _PORT_GUIDS = (
     "a ports report has port GUIDs only: those shown for channel adapters and routers are the GUIDs of their first "
     "port that is up, and ports that cannot be seen to share an adapter count as one each"
 )
+DISPUTED = 0  # in place of a port GUID that is told twice and differently
 #: What two blocks of one GUID must agree on.
 _IDENTITY = ("port_count", "system_image_guid", "vendor_id", "device_id", "kind", "name")
 
@@ -117,8 +118,7 @@ class _Draft:
             node = self._nodes[block.guid]
             if block.lid is not None:
                 self._state_lid(end_key(block.guid, 0), block.lid)
-            for row in block.rows:
-                self._add_row(node, row)
+            self._add_rows(node, block.rows)
         if not self._nodes:
             self.findings.add("no-block", "the text has a topology's header, but no node: it is cut", lacking=True)
         elif from_node is not None and from_node not in self._nodes:
@@ -131,11 +131,9 @@ class _Draft:
     def add_unlinked(self, ports: Iterable[Unlinked]) -> None:
         """Ports that are listed without a neighbour."""
         for port in ports:
-            node = self._nodes[port.guid]
-            if self._has_port(node, port.number, None):
-                node.ports.setdefault(port.number, (port.port_guid, None))
-                if port.lid is not None:
-                    self._state_lid(end_key(port.guid, port.number), port.lid)
+            known = self._name_port(self._nodes[port.guid], port.number, (port.port_guid, None), None)
+            if known and port.lid is not None:
+                self._state_lid(end_key(port.guid, port.number), port.lid)
 
     def look_for_end(self, rows: Sequence[ReportRow]) -> None:
         """A switch's rows are printed down to port 1, so a report that ends before that is cut."""
@@ -180,21 +178,27 @@ class _Draft:
                 first = first._replace(**unknown)
         return first
 
-    def _add_row(self, node: _DraftNode, row: PortRow) -> None:
-        peer = self._neighbour(row)
-        if not self._has_port(node, row.number, row.line) or not self._has_port(peer, row.peer_port, row.line):
-            return
-        if row.port_guid is not None or row.label is not None or row.number not in node.ports:
-            node.ports[row.number] = row.port_guid, row.label
-        if row.peer_port not in peer.ports:
-            peer.ports[row.peer_port] = row.peer_port_guid, row.peer_label
-        key, peer_key = end_key(node.guid, row.number), end_key(peer.guid, row.peer_port)
-        if row.lid is not None:
-            self._state_lid(key, row.lid)
-            node.lmc = row.lmc
-        if row.peer_lid is not None:
-            self._state_lid(end_key(peer.guid, 0) if peer.type == SWITCH else peer_key, row.peer_lid)
-        self._cabling.add(key, Claim(peer_key, row.width, row.speed, row.line))
+    def _add_rows(self, node: _DraftNode, rows: Iterable[PortRow]) -> None:
+        """All rows of a block. What is common is done in place: this loop is most of the work."""
+        nodes = self._nodes
+        for row in rows:
+            line, number, port_guid, peer_kind, peer_guid, peer_port, peer_port_guid, lid, lmc = row[:9]
+            _, peer_lid, width, speed, label, peer_label = row[9:]
+            peer = nodes.get(peer_guid)
+            if peer is None or peer.type != _TYPES[peer_kind] or not peer.name:
+                peer = self._neighbour(row)
+            named, peer_named = (port_guid, label), (peer_port_guid, peer_label)
+            if node.ports.get(number) != named and not self._name_port(node, number, named, line):
+                continue
+            if peer.ports.get(peer_port) != peer_named and not self._name_port(peer, peer_port, peer_named, line):
+                continue
+            key, peer_key = end_key(node.guid, number), end_key(peer_guid, peer_port)
+            if lid is not None:
+                self._state_lid(key, lid)
+                node.lmc = lmc
+            if peer_lid is not None:
+                self._state_lid(end_key(peer_guid, 0) if peer.type == SWITCH else peer_key, peer_lid)
+            self._cabling.add(key, Claim(peer_key, width, speed, line))
 
     def _neighbour(self, row: PortRow) -> _DraftNode:
         """The node that a row names; a new one where this is the first that is heard of it."""
@@ -209,18 +213,36 @@ class _Draft:
             node.name = row.peer_name
         return node
 
-    def _has_port(self, node: _DraftNode, number: int, line: int | None) -> bool:
-        """Whether such a port can be. One beyond the header's count is reported, but kept: its link was seen."""
+    def _name_port(self, node: _DraftNode, number: int, named: tuple[int | None, int | None], line: int | None) -> bool:
+        """Note that a node has a port, with its GUID and label where told. Whether there can be such a port.
+
+        One beyond the header's count is reported, but kept: its link was seen.
+        """
+        known = node.ports.get(number)
+        if known is not None:
+            guid, label = named if known[0] is None else known
+            if named[0] not in (None, guid) and guid != DISPUTED:
+                where = end_text(end_key(node.guid, number))
+                text = f"{where} has the port GUIDs {Guid(guid or 0)} and {Guid(named[0] or 0)}"
+                self.findings.add("contradiction", text, line)
+                guid = DISPUTED
+            node.ports[number] = guid, named[1] if label is None else label
+            return True
         if not 0 < number <= MAX_PORT:
             self.findings.add("bad-port", f"{node.guid} cannot have a port {number}", line, lacking=True)
             return False
         count = node.block.port_count if node.block else None
-        if count is not None and number > count and number not in node.ports:
+        if count is not None and number > count:
             self.findings.add("bad-port", f"{node.guid} has {count} ports by its header, but uses port {number}", line)
+        node.ports[number] = named
         return True
 
     def _state_lid(self, key: int, lid: int) -> None:
-        self._lids.setdefault(key, []).append(lid)
+        stated = self._lids.get(key)
+        if stated is None:
+            self._lids[key] = [lid]
+        else:
+            stated.append(lid)
 
     # What follows from all of it
 
@@ -257,16 +279,17 @@ class _Draft:
 
     def result(self, cables: list[Cable], *, unlisted_linked: bool | None) -> tuple[dict[Guid, Node], tuple[Link, ...]]:
         """The nodes in order of GUID and the links in order of their ends."""
+        links = []
         ends: dict[int, End] = {}
-        for cable in cables:
-            for key in cable[:2]:
+        linked: dict[int, tuple[End, str | None, str | None]] = {}
+        for a, b, width, speed, seen_from in cables:
+            for key in (a, b):
                 if key not in ends:
                     ends[key] = End(self._nodes[key >> 8].guid, key & 0xFF)
-        links = tuple(Link(ends[cable.a], ends[cable.b], *cable[2:]) for cable in cables)
-        linked: dict[int, tuple[End, str | None, str | None]] = {}
-        for cable, link in zip(cables, links, strict=True):
-            linked.setdefault(cable.a, (link.b, link.width, link.speed))
-            linked.setdefault(cable.b, (link.a, link.width, link.speed))
+            links.append(Link(ends[a], ends[b], width, speed, seen_from))
+            linked.setdefault(a, (ends[b], width, speed))
+            linked.setdefault(b, (ends[a], width, speed))
+        unlinked = [FabricPort(number, linked=unlisted_linked) for number in range(MAX_PORT + 1)]
         images = {node.block.system_image_guid for node in self._nodes.values() if node.block and node.type == SWITCH}
         nodes = {}
         for _, draft in sorted(self._nodes.items()):
@@ -276,44 +299,45 @@ class _Draft:
                 _type_of(draft, shares_switch=image is not None and image in images),
                 draft.name or None,  # an empty name is what the tool prints of a node that did not tell it
                 draft.block.port_count if draft.block else None,
-                self._ports(draft, linked, unlisted_linked),
+                self._ports(draft, linked, unlinked),
                 self._lid(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
                 draft.lmc,
                 None if image is None else Guid(image),
                 draft.block.vendor_id if draft.block else None,
                 draft.block.device_id if draft.block else None,
             )
-        return nodes, links
+        return nodes, tuple(links)
 
     def _ports(
-        self,
-        draft: _DraftNode,
-        linked: dict[int, tuple[End, str | None, str | None]],
-        unlisted_linked: bool | None,
+        self, draft: _DraftNode, linked: dict[int, tuple[End, str | None, str | None]], unlinked: list[FabricPort]
     ) -> tuple[FabricPort, ...]:
         """Ports that were named, and the others up to the header's count.
 
-        A sweep asks a switch for all of its ports, an adapter only for those that it was reached by.
+        A sweep asks a switch for all of its ports, an adapter only for those that it was reached by. ``unlinked`` are
+        a switch's ports without a link.
         """
         is_switch = draft.type == SWITCH
         count = (draft.block.port_count if draft.block else None) or 0
-        numbers: Iterable[int] = sorted(draft.ports)
-        if len(draft.ports) != count:
-            numbers = sorted({*draft.ports, *range(1, count + 1)})
+        numbers: Iterable[int] = range(1, count + 1)
+        if draft.ports and max(draft.ports) > count:
+            numbers = sorted({*draft.ports, *numbers})
         ports = []
         for number in numbers:
-            guid, label = draft.ports.get(number, (None, None))
             key = end_key(draft.guid, number)
             peer, width, speed = linked.get(key, (None, None, None))
+            guid, label = draft.ports.get(number, (None, None))
+            if is_switch and not (peer or guid or label):
+                ports.append(unlinked[number])
+                continue
             ports.append(
                 FabricPort(
                     number,
-                    None if guid is None else Guid(guid),
+                    Guid(guid) if guid else None,
                     None if is_switch else self._lid(key),
                     peer,
                     width,
                     speed,
-                    True if peer else unlisted_linked if is_switch else None,
+                    True if peer else unlinked[number].linked if is_switch else None,
                     None if label is None else f"ext {label}",
                 )
             )

@@ -238,6 +238,12 @@ def test_lids_that_differ_are_not_believed() -> None:
     assert kinds(fabric) == ["contradiction"]
 
 
+def test_port_guids_that_differ_are_not_believed() -> None:
+    fabric = fabric_of(text_of("topology.txt").replace("[2](100005) \t", "[2](100006) \t"))
+    assert fabric.nodes[Guid(0x100003)].ports[1].guid is None
+    assert kinds(fabric) == ["contradiction"]
+
+
 def test_lids_that_no_port_can_have() -> None:
     for lid in ("49152", "65534", "99999"):
         fabric = fabric_of(text_of("back-to-back.txt").replace("lid 2 ", f"lid {lid} "))
