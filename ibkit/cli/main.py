@@ -106,7 +106,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         "--from", dest="from_path", metavar="PATH", default=given.from_path,
         help="a capture, or one tool's raw output, instead of this host",
     )  # fmt: skip
-    outputs = parser.add_mutually_exclusive_group()
+    # Without any of them there is no group: argparse cannot print the usage of an empty one.
+    outputs = parser.add_mutually_exclusive_group() if module.OUTPUTS else parser
     for output in module.OUTPUTS:
         outputs.add_argument(f"--{output}", action="store_true", help=f"print {output.upper()}, see docs/json.md")
     module.add_arguments(parser)
