@@ -115,6 +115,8 @@ def _ended(answer: CommandAnswer, messages: tuple[Message, ...]) -> tuple[str, s
     """The tool's own words, where nothing better is known."""
     if answer.exit_status == 0 and not answer.stdout.strip():
         return "no-output", f"{answer.argv[0]} ended well, but printed nothing"
+    if only_stdout(answer) and not messages:
+        return "no-output", f"the text holds nothing of {answer.argv[0]} that could be read"
     words = [message.text for message in messages if message.kind != diag.SIMULATOR]
     why = words[0] if words else "it gave no reason"
     status = "" if answer.exit_status is None else f" with exit status {answer.exit_status}"

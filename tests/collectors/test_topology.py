@@ -239,7 +239,7 @@ def test_lids_that_differ_are_not_believed() -> None:
 
 
 def test_port_guids_that_differ_are_not_believed() -> None:
-    fabric = fabric_of(text_of("topology.txt").replace("[2](100005) \t", "[2](100006) \t"))
+    fabric = fabric_of(text_of("topology.txt").replace("\n[2](100005)", "\n[2](100006)"))
     assert fabric.nodes[Guid(0x100003)].ports[1].guid is None
     assert kinds(fabric) == ["contradiction"]
 
