@@ -54,7 +54,8 @@ KNOWN = {
         "remove the setting if RDMA is wanted: look in the job script, the environment, module and MCA parameter files",
     ),
     "noucx": Known(
-        "Open MPI 4's openib module refuses InfiniBand ports and leaves them to UCX, and this build has no UCX",
+        "Open MPI 4's openib module refuses InfiniBand ports and leaves them to UCX; from 4.0.2 on it says so only in "
+        "a build without UCX",
         "use a build of Open MPI with UCX (`ompi_info | grep ucx`); stop-gap: --mca btl_openib_allow_ib 1",
     ),
     "ucxlist": Known(
