@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibkit.collectors.mad_tools import explain_failure, label_of, only_stdout
+from ibkit.collectors.mad_tools import explain_failure, label_of
 from ibkit.model.ids import Guid
 from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager, SubnetManagers
 from ibkit.parsers import diag_messages as diag
@@ -74,6 +74,4 @@ def _no_answer(source: Source, answer: CommandAnswer, messages: tuple[Message, .
             None,
             label,
         )
-    if only_stdout(answer) and not messages:
-        return Problem("no-answer", "the text holds no answer of sminfo", None, label)
     return explain_failure(source, answer, messages)
