@@ -1,7 +1,7 @@
 """Record what this host and its subnet say, as a folder or a .tar.gz, to replay it elsewhere with --from.
 
-Nothing is changed on the host or in the subnet. A capture holds names, addresses and GUIDs as they are; look into its
-manifest.json before you give it away. With --from an older capture, or a tool's output, is taken over.
+Nothing is changed on the host or in the subnet. A capture holds names, addresses and GUIDs as they are, unless you
+--anonymise it. With --from an older capture, or a tool's output, is taken over.
 
 exit status: 0 the capture was written, whatever it could or could not see; 2 it could not be written.
 """
@@ -33,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where it goes, and what comes with it."""
     parser.add_argument("-o", "--output", metavar="PATH", required=True, help="a new folder, or a new .tar.gz")
     parser.add_argument("--job", metavar="PATH", help="a job's log, or the folder of its logs, to put in as well")
+    parser.add_argument(
+        "--anonymise", action="store_true", help="replace names, addresses and GUIDs; the diagnosis stays the same"
+    )
     parser.add_argument("--note", metavar="TEXT", help="what a reader should know, such as what was wrong")
 
 
@@ -44,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
         site = site_of(args.from_path)
         recorded, problems = _record(site)
         recorded = recorded._replace(job=(*site.job, *job), note=args.note or recorded.note)
+        if args.anonymise:
+            recorded = _anonymised(recorded)
         write_capture(args.output, recorded)
     _print(recorded)
     print_problems(dict.fromkeys(problems))
@@ -64,6 +69,16 @@ def _record(site: Site) -> tuple[Recorded, list[Problem]]:
     for what, collect_subnet in OF_THE_SUBNET:
         problems += _step(what, partial(collect_subnet, subnet))
     return Recorded(*_origin(site), tuple(hosts), subnet, note=site.origin.note), problems
+
+
+def _anonymised(recorded: Recorded) -> Recorded:
+    """With a key that nobody keeps."""
+    import secrets
+
+    from ibkit.sources.anonymise import anonymised
+
+    note("replacing names and addresses; read what is left before you give it away")
+    return anonymised(recorded, secrets.token_bytes(32))
 
 
 def _recording(source: Any) -> RecordingSource:
@@ -88,7 +103,7 @@ def _step(what: str, collect: Callable[[], Sequence[Problem]]) -> Iterable[Probl
 
 def _origin(site: Site) -> tuple[str, str | None]:
     if site.origin.kind != "live":
-        return site.origin.label, site.origin.time
+        return next((host.name for host in site.hosts if host.name), site.origin.label), site.origin.time
     from datetime import datetime
 
     return site.origin.label, datetime.now().astimezone().isoformat(timespec="seconds")
