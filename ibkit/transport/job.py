@@ -83,9 +83,11 @@ def open_job(target: str) -> Job:
 def _open(path: str) -> Bytes:
     """A plain file, or a pipe that the user named (``<(...)``). Raises UnreadableInput."""
     try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115 - the reader closes it
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe that nobody writes is empty
     except OSError as error:
         raise UnreadableInput(f"{path}: {error.strerror}") from error
+    os.set_blocking(descriptor, True)
+    file = os.fdopen(descriptor, "rb", buffering=0)
     mode = os.fstat(file.fileno()).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         file.close()

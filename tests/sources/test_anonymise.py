@@ -361,3 +361,25 @@ def test_the_command(tmp_path, capsys):
     assert first != second  # the key is new each time
     real = open_site(str(path)).hosts[0].name
     assert open_site(str(tmp_path / "a")).hosts[0].name != real
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "fixtures/jobs").glob("*/job.log"))[::5], ids=lambda path: path.parent.name
+)
+def test_a_jobs_verdict_stays_the_same(path, tmp_path, capsys):
+    data = path.read_bytes()
+    job = (JobFile("job.log", lambda: io.BytesIO(data)),)
+    new = anonymised(Recorded("head1", None, (), recording(), job), KEY)
+    (tmp_path / "job.log").write_bytes(new.job[0].open().read())
+    told = []
+    for log in (path, tmp_path / "job.log"):
+        status = main(["check-mpi-transport", "--json", str(log)])
+        made = json.loads(capsys.readouterr().out or "{}")
+        layers = [
+            [layer[key] for key in ("layer", "runtime", "version", "verdict", "status", "ranks")]
+            + sorted(reason["id"] for reason in layer["reasons"])
+            + sorted(pair["transport"] for pair in layer["pairs"])
+            for layer in made.get("layers", ())
+        ]
+        told.append((status, made.get("verdict"), made.get("status"), layers))
+    assert told[0] == told[1]
