@@ -9,6 +9,7 @@ flush.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import glob
 import itertools
 import os
@@ -22,6 +23,8 @@ from pathlib import Path
 PRELOAD = ("/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so")
 START_SECONDS = 60.0
 _NUMBERS = itertools.count()
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Simulation:
@@ -48,7 +51,7 @@ class Simulation:
             self._server = subprocess.Popen(
                 ["ibsim", "-s", "-f", str(output), *options, "fabric.net"],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, text=True,
-                cwd=self.folder, env=self._server_environment, start_new_session=True,
+                cwd=self.folder, env=self._server_environment, start_new_session=True, preexec_fn=_die_with_the_tests,
             )  # fmt: skip
         self._wait("ibsim", self._server, lambda: "simulator ready" in _text(output))
 
@@ -65,7 +68,7 @@ class Simulation:
                  "--dump_files_dir", f"{home}/"],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True, cwd=self.folder,
                 env={**self.environment, "OSM_TMP_DIR": f"{home}/", "OSM_CACHE_DIR": f"{home}/"},
-                start_new_session=True,
+                start_new_session=True, preexec_fn=_die_with_the_tests,
             )  # fmt: skip
         self._wait("opensm", self._manager, lambda: "SUBNET UP" in _text(log))
 
@@ -134,6 +137,11 @@ def simulation(
         yield fabric
     finally:
         fabric.stop()
+
+
+def _die_with_the_tests() -> None:
+    """Ask the kernel for SIGKILL when the tests' process is gone: it may be killed before it can clean up."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _text(path: Path) -> str:
