@@ -37,7 +37,7 @@ _LAYERS = {"mpi": "MPI", "nccl": "NCCL", "gloo": "Gloo"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The target."""
     parser.add_argument("target", nargs="?", metavar="TARGET", help="a log, a folder of logs, or - for standard input")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument("command", nargs="*", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:

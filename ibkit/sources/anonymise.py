@@ -79,7 +79,9 @@ def _source(scrub: Anonymiser, source: RecordingSource) -> RecordingSource:
         new.commands[argv] = CommandAnswer(argv, out, err, *command[3:])
     for file in source.files.values():
         path = _asked(scrub, file.path)
-        new.files[path] = FileAnswer(path, None if file.data is None else scrub.data(file.data), file.error)
+        new.files[path] = FileAnswer(
+            path, None if file.data is None else scrub.data(file.data, variables=path.endswith("/environ")), file.error
+        )
     for folder in source.folders.values():
         path = _asked(scrub, folder.path)
         new.folders[path] = FolderAnswer(path, folder.entries, folder.error)
