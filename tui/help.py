@@ -78,9 +78,9 @@ def help_lines(about: Screen[Any]) -> list[Line]:
     lines: list[Line] = []
     for title, keys in groups.items():
         lines.append(heading(f" Keys {title}"))
-        lines += facts(row for what, names in keys.items() for row in _rows(names, what))
+        lines += facts((row for what, names in keys.items() for row in _rows(names, what)), role="key")
         lines.append(BLANK)
     lines.append(heading(" Marks"))
-    lines += facts(MARKS)
+    lines += facts(MARKS, role="key")
     lines += [BLANK, line(span(" esc closes this, arrows scroll", "dim"))]
     return lines

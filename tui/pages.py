@@ -38,6 +38,8 @@ class Page:
     cursor: Hashable = None
     #: How many lines below the table tell all about the row under the cursor; -1 for all that the table leaves.
     detail_rows = 0
+    #: Whether enter on a row leads anywhere.
+    opens = True
     #: Whether the content depends on the size of the screen.
     fits_size = False
 
@@ -152,6 +154,7 @@ class HostPage(Page):
     """The HCAs of the hosts: ports, GIDs, P_Keys."""
 
     name, title = "host", "Host"
+    opens = False
     detail_rows = -1
 
     def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
@@ -172,6 +175,7 @@ class DoctorPage(Page):
     """What the doctor says of the hosts."""
 
     name, title = "doctor", "Doctor"
+    opens = False
     detail_rows = 6
 
     def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
@@ -255,6 +259,7 @@ class DetailPage(Page):
     """One thing in full."""
 
     name = "detail"
+    opens = False
 
     def __init__(self, title: str, lines: list[Line]) -> None:
         self.title = title

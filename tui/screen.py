@@ -73,6 +73,7 @@ class PageScreen(Screen[None]):
         if self.page.detail_rows > 0:
             self.query_one("#detail").styles.height = self.page.detail_rows + 1
         self._is_ready = True
+        self.table.opens = self.page.opens
         self.refresh_page()
         if self.page.cursor is not None:
             self.table.go_to(self.page.cursor)

@@ -7,13 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
-from support.tui_pilot import SIZES, running
+from support.tui_pilot import SIZES, Driver, running
 from support.tui_scenes import problem, small_fabric
 
 from ibkit.model.fabric import Link
+from ibkit.sources.site import open_site
+from ibkit.tui.app import IbkitApp
 from ibkit.tui.help import help_lines
 from ibkit.tui.pages import NAMES
 from ibkit.tui.view.lines import plain
+
+FAT_TREE = Path(__file__).parent.parent.parent / "fixtures" / "fat-tree"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -209,6 +213,7 @@ async def test_the_host_page_tells_all_of_the_port_under_the_cursor(size: tuple[
 async def test_the_doctor_is_at_the_host() -> None:
     async with running("host") as tui:
         assert "d doctor" in tui.lines[-1]
+        assert "enter open" not in tui.lines[-1], "it leads nowhere here"
         screen = await tui.press("d")
         assert tui.title.startswith("Host > Doctor   2 checks")
         assert tui.row[:2] == ("umad", "denied"), "what is to be mended comes first"
@@ -417,3 +422,32 @@ def test_links_are_hashable_keys() -> None:
     """The cursor stays on its link when the fabric is read anew: the key must compare by value."""
     links = small_fabric().links
     assert {links[0], Link(*links[0])} == {links[0]}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -> None:
+    """fixtures/fat-tree/README.md: which links are slow, that two are missing, how the job went."""
+    app = IbkitApp(open_site(str(FAT_TREE)))
+    async with app.run_test(size=size) as pilot:
+        tui = Driver(app, pilot)
+        while app.snapshot.waiting:
+            await pilot.pause(0.02)
+        await pilot.pause()
+        assert tui.lines[0].startswith(" REPLAY  of fat-tree, recorded 2026-")
+        assert tui.lines[3].startswith(" x   1 critical, 2 warnings, 1 unknown")
+        assert "15 switches, 108 HCAs, 214 links; all was reached" in tui.screen
+        await tui.press("3", "f")
+        assert tui.title.startswith("Links   3 of 214 links   faults only")
+        found = {table.texts(row)[4] for table in [app.screen.table.table] for row in table.rows[:3]}
+        assert found == {"1x HDR", "4x QDR", "4x EDR"}
+        await tui.press("2", "slash")
+        await tui.type("l001")
+        await tui.press("enter", "enter", "slash")
+        await tui.type("no link")
+        await tui.press("enter")
+        assert tui.row[:2] == (21, "no link"), "the missing cable"
+        await tui.press("6")
+        assert "TCP, a fall-back" in tui.screen
+        assert "memlock" in tui.screen
+        assert "job.log:" in tui.screen
+    app.collecting.stop()

@@ -77,16 +77,18 @@ def page(verdict: JobVerdict) -> list[Line]:
     if verdict.next_step:
         lines += [line(span("   next step  ", "caption"), span(verdict.next_step))]
     for layer in verdict.layers:
-        lines += [BLANK, *_layer(layer, several_jobs=any(other.job != layer.job for other in verdict.layers))]
+        lines += [BLANK, *_layer(layer, verdict)]
     return lines
 
 
-def _layer(layer: Layer, several_jobs: bool) -> list[Line]:
+def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
     level = status_level(layer.status)
+    several_jobs = any(other.job != layer.job for other in verdict.layers)
     runtime = " ".join(part for part in (layer.runtime, layer.version) if part) or "runtime not known"
     job = f"job {layer.job}, " if several_jobs else ""
-    verdict = _answer(layer.verdict, layer.status)
-    lines = [marked(level, span(f"{job}{layer.layer}  ", "heading"), span(verdict, word(level)))]
+    lines = [marked(level, span(f"{job}{layer.layer}", "heading"))]
+    if len(verdict.layers) > 1:
+        lines = [(*lines[0], span(f"  {_answer(layer.verdict, layer.status)}", word(level)))]
     hosts = ", ".join(layer.hosts[:8]) + (f" and {len(layer.hosts) - 8} more" if len(layer.hosts) > 8 else "")
     about: list[tuple[str, object]] = [("runtime", runtime)]
     if layer.hosts:

@@ -43,12 +43,12 @@ def marked(level: int, *parts: str | Span) -> Line:
     return (Span(f"{levels.mark(level) or 'ok':<2} ", levels.word(level)), *line(*parts))
 
 
-def facts(pairs: Iterable[tuple[str, Any]], indent: str = "  ") -> list[Line]:
+def facts(pairs: Iterable[tuple[str, Any]], indent: str = "  ", role: str = CAPTION) -> list[Line]:
     """``caption  value`` lines with aligned values. A value may be a line of its own."""
     listed = list(pairs)
     width = max((len(caption) for caption, _ in listed), default=0)
     return [
-        (Span(f"{indent}{caption:<{width}}  ", CAPTION), *(value if _is_line(value) else (span(value),)))
+        (Span(f"{indent}{caption:<{width}}  ", role), *(value if _is_line(value) else (span(value),)))
         for caption, value in listed
     ]
 

@@ -17,7 +17,7 @@ COLUMNS = (
     Column("Neighbour", flexible=True, least=20, unknown=""),
     Column("Port", right=True, unknown=""),
     Column("Type", unknown="", drop=2),
-    Column("Remark", flexible=True, least=20, drop=1, unknown="", tinted=True),
+    Column("Remark", flexible=True, least=20, turn=1, drop=1, unknown="", tinted=True),
     Column("LID", right=True, unknown="", drop=4),
     Column("Neighbour GUID", unknown="", drop=3),
     Column("Label", unknown="", drop=5),

@@ -29,7 +29,7 @@ NODE_COLUMNS = (
     Column("Links", right=True),
     Column("Ports", right=True, drop=2),
     Column("GUID", drop=3),
-    Column("Remark", flexible=True, least=22, drop=1, unknown="", tinted=True),
+    Column("Remark", flexible=True, least=22, turn=1, drop=1, unknown="", tinted=True),
 )
 LINK_COLUMNS = (
     Column("From", flexible=True, least=18),
@@ -38,7 +38,7 @@ LINK_COLUMNS = (
     Column("Port", right=True),
     Column("Rate"),
     Column("Gb/s", right=True, drop=3),
-    Column("Remark", flexible=True, least=13, drop=1, unknown="", tinted=True),
+    Column("Remark", flexible=True, least=13, turn=1, drop=1, unknown="", tinted=True),
     Column("From GUID", drop=5),
     Column("To GUID", drop=4),
 )

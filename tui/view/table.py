@@ -26,14 +26,15 @@ _DIGITS = re.compile(r"(\d{1,18})")
 
 class Column(NamedTuple):
     """A column. ``drop`` says when it gives way to a narrow terminal: the highest first, 0 never. A ``flexible`` one
-    may be as narrow as ``least`` cells. ``unknown`` is what an absent value looks like; ``tinted`` cells are painted
-    in the row's level.
+    may be as narrow as ``least`` cells, and of the room that is left a lesser ``turn`` takes what it needs first.
+    ``unknown`` is what an absent value looks like; ``tinted`` cells are painted in the row's level.
     """
 
     title: str
     drop: int = 0
     flexible: bool = False
     least: int = 8
+    turn: int = 0
     right: bool = False
     unknown: str = "?"
     tinted: bool = False
@@ -124,6 +125,10 @@ class Table:
             )
         return self._widths
 
+    def is_blank(self, index: int) -> bool:
+        """Whether a column tells nothing in any row: then it only takes room."""
+        return bool(self.rows) and not any(cells[index] for cells in self.cells())
+
     def select(self, wanted: Filter = EVERYTHING, faults_only: bool = False, order: Order = AS_THEY_CAME) -> list[int]:
         """The indices of the rows to show, in their order. Faults are all that is not known to be well."""
         kept = self._ordered(order)
@@ -165,13 +170,13 @@ def sort_key(value: Any) -> tuple[Any, ...]:
 def fit(table: Table, available: int, everything: bool = False) -> list[Slot]:
     """Which columns are shown, and how wide, in ``available`` cells; with ``everything`` all of them at full width.
 
-    Whole columns give way before flexible ones are cut: first those that are dropped easily, then flexible ones go
-    down to their least width. What is never dropped may be wider than the screen; it scrolls.
+    Flexible columns give way first, down to their least width; then whole columns go, the easily dropped ones first.
+    What is never dropped may be wider than the screen; it scrolls.
     """
     natural = table.widths()
-    shown = list(range(len(table.columns)))
     if everything:
-        return [Slot(i, natural[i]) for i in shown]
+        return [Slot(i, natural[i]) for i in range(len(table.columns))]
+    shown = [i for i in range(len(table.columns)) if not table.is_blank(i)]
 
     def least(i: int) -> int:
         column = table.columns[i]
@@ -187,13 +192,14 @@ def fit(table: Table, available: int, everything: bool = False) -> list[Slot]:
         shown.remove(last)
     widths = {i: least(i) for i in shown}
     spare = available - width_of(shown)
-    wanting = [i for i in shown if widths[i] < natural[i]]
-    while spare > 0 and wanting:
-        share = max(1, spare // len(wanting))
-        for i in list(wanting):
-            more = min(share, natural[i] - widths[i], spare)
-            widths[i] += more
-            spare -= more
-            if widths[i] == natural[i]:
-                wanting.remove(i)
+    for turn in sorted({table.columns[i].turn for i in shown}):
+        wanting = [i for i in shown if table.columns[i].turn == turn and widths[i] < natural[i]]
+        while spare > 0 and wanting:
+            share = max(1, spare // len(wanting))
+            for i in list(wanting):
+                more = min(share, natural[i] - widths[i], spare)
+                widths[i] += more
+                spare -= more
+                if widths[i] == natural[i]:
+                    wanting.remove(i)
     return [Slot(i, widths[i]) for i in shown]

@@ -74,6 +74,8 @@ class LineTable(ScrollView, Painter, can_focus=True):
         self.faults_only = False
         self.order = Order()
         self.everything = False
+        #: Whether enter leads anywhere.
+        self.opens = True
         #: What to say where there is no row.
         self.empty = ""
         self._slots: list[Slot] = []
@@ -109,7 +111,10 @@ class LineTable(ScrollView, Painter, can_focus=True):
     @property
     def hidden_columns(self) -> int:
         """How many columns gave way to the narrow screen."""
-        return len(self.table.columns) - len(self._slots) if self.table and self._slots else 0
+        if self.table is None or not self._slots:
+            return 0
+        telling = sum(1 for index in range(len(self.table.columns)) if not self.table.is_blank(index))
+        return max(0, telling - len(self._slots))
 
     def set_filter(self, text: str) -> None:
         """Show the rows that a filter admits."""
@@ -207,6 +212,10 @@ class LineTable(ScrollView, Painter, can_focus=True):
         return None
 
     # -- actions
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where enter leads nowhere it is not offered."""
+        return action != "open" or self.opens
 
     def action_open(self) -> None:
         """Go to what the cursor is on."""
