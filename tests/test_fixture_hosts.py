@@ -94,6 +94,18 @@ def test_multirail_host_as_its_user(capsys: pytest.CaptureFixture[str]) -> None:
     }  # fmt: skip
 
 
+def test_multirail_host_has_kernel_users_only(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = replay(capsys, "consumers", "multirail-host")
+    assert (status, document["verdict"], document["pairs"], document["problems"]) == (0, "ok", [], [])
+    assert {(owner["kind"], owner["service"]) for owner in document["owners"]} == {
+        ("kernel", "management datagrams"), ("kernel", "IPoIB"), ("kernel", "NVMe-oF host"),
+    }  # fmt: skip
+    nvme = [one for one in document["queue_pairs"] if document["owners"][one["owner"]]["name"] == "nvme_rdma"]
+    assert [(one["device"], one["qpn"], one["remote_qpn"], one["type"]) for one in nvme] == [
+        ("mlx5_4", 210, 1210, "RC"), ("mlx5_4", 211, 1211, "RC"),
+    ]  # fmt: skip
+
+
 def test_the_recorder_still_writes_the_fixture(tmp_path: Path) -> None:
     record(str(tmp_path / "again"))
     again, fixture = (

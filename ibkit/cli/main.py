@@ -27,6 +27,7 @@ COMMANDS = (
     Command("fabric", "switches, HCAs and links of the subnet", "fabric"),
     Command("sm", "subnet managers", "sm"),
     Command("counters", "traffic and error counters of every port", "counters"),
+    Command("consumers", "which processes and kernel services use the RDMA devices", "consumers"),
     Command("check-mpi-transport", "did the ranks of a job really use InfiniBand?", "check_mpi_transport"),
     Command("tui", "all of it on one screen, live or replayed", "tui"),
     Command("capture", "record what this host and its subnet say, to replay it elsewhere", "capture"),

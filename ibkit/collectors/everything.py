@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ibkit.collectors.consumers import collect_consumers
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
@@ -15,6 +16,7 @@ from ibkit.sources.base import Source
 #: What is asked of a host: its name for people, and the collector's problems.
 OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = (
     ("devices and ports", lambda source, host: collect_hcas(source, host).problems),
+    ("users of the devices", lambda source, host: collect_consumers(source, host).problems),
     ("tools and rights", lambda source, host: collect_checks(source, host).problems),
 )
 #: What is asked of the subnet, once.

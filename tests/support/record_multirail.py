@@ -7,6 +7,7 @@ The tools' answers are made up here, in the words of the real ones (infiniband-d
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -28,6 +29,23 @@ TOOLS = {
     "ibnetdiscover -V": "ibnetdiscover BUILD VERSION: 44.0\n", "sminfo -V": "sminfo BUILD VERSION: 44.0\n",
     "rdma -V": "rdma utility, iproute2-6.1.0\n", "ip -V": "ip utility, iproute2-6.1.0, libbpf 1.1.2\n",
 }  # fmt: skip
+#: Management datagrams everywhere, IPoIB on the rails, and a storage client's two queues on mlx5_4.
+KERNEL_QUEUE_PAIRS = [
+    *((name, 1, "GSI", "ib_core") for name in DEVICES),
+    *((name, 96 + rail, "UD", "ib_ipoib") for rail, name in enumerate(RAILS)),
+    *(("mlx5_4", number, "RC", "nvme_rdma") for number in (210, 211)),
+]
+ROWS = [
+    {
+        "ifindex": DEVICES.index(device), "ifname": device, "port": 1, "lqpn": number,
+        **({"rqpn": number + 1000} if kind == "RC" else {}), "type": kind, "state": "RTS", "sq-psn": 0, "comm": owner,
+    }
+    for device, number, kind, owner in KERNEL_QUEUE_PAIRS
+]  # fmt: skip
+TOOLS |= {
+    "rdma -j -d resource show qp": json.dumps(ROWS, separators=(",", ":")) + "\n",
+    **{f"rdma -j -d resource show {kind}": "[]\n" for kind in ("cm_id", "ctx", "pd", "mr", "cq")},
+}
 #: umad belongs to root alone, as most distributions have it.
 NODES = {
     "rdma_cm": (0o666, 0, 0),

@@ -1,0 +1,44 @@
+"""What of other people's processes leaves the host: never a whole environment, memory map or list of open files.
+
+Whoever reads these files of /proc gets the part that tells how RDMA is used, and so does a capture.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ibkit.sources.base import Entry
+
+RDMA_NODES = "/dev/infiniband/"
+
+_OF_A_PROCESS = re.compile(r"/proc/[0-9]+/(environ|maps|fd)\Z")
+#: Variables that choose a transport or tell a rank. Keys, passwords and addresses of launchers are none of them.
+_VARIABLE = re.compile(
+    rb"(?:NCCL|RCCL|UCX|FI|PSM2|PSM3|MLX5|RDMAV|IBV|I_MPI_OFI|MV2|MPICH_OFI|MPICH_UCX)_[A-Z0-9_]*=|I_MPI_FABRICS="
+    rb"|(?:OMPI|PRTE)_MCA_(?:pml|btl|mtl|osc|coll)[a-z0-9_]*="
+    rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK)="
+    rb"|SLURM_(?:JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID)=|PBS_JOBID=|LSB_JOBID="
+)
+#: Providers of verbs lie in a folder of their own, ``libibverbs/``, or are a driver's library.
+_LIBRARY = re.compile(
+    rb"/libibverbs/|/lib(?:ibverbs|rdmacm|ibumad|ibmad|mlx4|mlx5|efa|mana|hns|uc[mpst]|uct_ib|fabric|psm2|psm3"
+    rb"|nccl|nccl-net|nccl-fabric|rccl|sharp|hcoll|mpi|open-pal|mpich|gloo)(?:[-_.][\w.+-]*)?\.so[\d.]*\Z"
+)
+
+
+def reduced_file(path: str, data: bytes) -> bytes:
+    """The named variables of an environment, the RDMA and MPI libraries of a memory map; other files as they are."""
+    found = _OF_A_PROCESS.match(path)
+    if not found:
+        return data
+    if found[1] == "environ":
+        return b"\0".join(entry for entry in data.split(b"\0") if _VARIABLE.match(entry))
+    names = dict.fromkeys(line[line.find(b"/") :] for line in data.split(b"\n") if b"/lib" in line)
+    return b"\n".join(name for name in names if _LIBRARY.search(name))
+
+
+def reduced_folder(path: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The open RDMA device nodes of a list of open files; other folders as they are."""
+    if not _OF_A_PROCESS.match(path):
+        return entries
+    return tuple(entry for entry in entries if (entry.target or "").startswith(RDMA_NODES))
