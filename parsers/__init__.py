@@ -111,22 +111,44 @@ _TOOLS = (
         ("dump:", 'LID "name"'),
         "saquery",
     ),
-    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",)),
+    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",), "smpquery"),
     Format(
         "smpquery",
         "fabric",
-        r"# (?:Node info|Port info|Port info ext|Switch info|SL2VL table|VLArbitration tables|MLNX ext Port info): "
+        r"# (?:Node info|Port info(?: ext| Extended)?|Switch info|SL2VL table|VLArbitration tables"
+        r"|MLNX ext Port info): "
         r"|Node Description:\.{2}|\d+:(?: 0x[0-9a-f]{16}){2}$",
         (" info", " table", "Node Description:..", ": 0x"),
+        "smpquery",
     ),
     Format(
         "ibportstate",
         "fabric",
         r"(?:CA/RT|CA|Switch|Router) PortInfo:$|Port info: .{1,99}\nLinkState:\.{2}",
         ("PortInfo:", "LinkState:"),
+        "smpquery",
     ),
-    Format("ibroute", "path", r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch ", ("lids [0x",)),
-    Format("ibtracert", "path", r"From (?:(?:ca|switch|router) )?\{0x[0-9a-f]+\}(?: portnum |\[)\d", ("From ",)),
+    Format(
+        "ibroute",
+        "path",
+        r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch ",
+        ("lids [0x",),
+        "ibroute",
+    ),
+    Format(
+        "ibtracert",
+        "path",
+        r"From (?:(?:ca|switch|router) )?\{?0x[0-9a-f]+(?:\}(?: portnum |\[)| port )\d",
+        ("From ",),
+        "ibtracert",
+    ),
+    Format(
+        "ibaddr",
+        "resolve",
+        r"(?:GID [0-9a-f:]{2,45}\s{0,9})?LID start (?:0x)?[0-9a-f]+ end ",
+        ("LID start ",),
+        "ibaddr",
+    ),
     Format(
         "ibstatus",
         "status",
@@ -156,6 +178,7 @@ _TOOLS = (
         "fabric",
         rf"(?:Ca|Switch|Rt)\s{{0,9}}:\s{{0,9}}{_GUID} ports \d",
         (" ports ",),
+        "node_list",
     ),
     Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)),
 )

@@ -57,9 +57,9 @@ _PARTS = frozenset({
 _FREE_TEXT = {"NodeDescription" + 9 * ".": "NodeDescription", "ServiceName" + 13 * ".": "ServiceName"}
 _TEXT_COLUMN = 24
 
-_FIELD = re.compile(r"(?P<name>[A-Za-z][\w/]*+(?: [\w/]++)*+(?:\.\d{1,2})?)(?:\.{2,}+|:\.++)(?P<value>.*)")
+_FIELD = re.compile(r"(?P<name>[A-Za-z][\w/]*+(?: [\w/]++)*(?:\.\d{1,2})?)(?:\.{2,}+|:\.++)(?P<value>.*)")
 _FLAG = re.compile(r"Is[A-Z]\w{1,60}\Z")
-_ROW = re.compile(r"(?:(?:VL|Weight)\s*+:\s*+)?((?:(?:0x[0-9a-fA-F]{1,4}|[0-9]{1,5})[|\s]++)++)\Z")
+_ROW = re.compile(r"(?:(?:VL|Weight)\s*+:\s*+)?((?:(?:0x[0-9a-fA-F]{1,4}|[0-9]{1,5})[|\s]++)+)\Z")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]{1,4}|[0-9]{1,5}")
 _NAMED = re.compile(r'(?P<lid>[0-9]{1,5})  "(?P<name>.*)"\Z')
 #: The tool's own complaint about a port that is down.

@@ -7,6 +7,9 @@ from typing import Any
 
 from ibkit.parsers.base import Parsed
 
+#: Fields that hold a GUID, besides those whose name ends so.
+GUIDS = ("guid", "from_node", "from_port")
+
 
 def parse_document(tool: str, parsed: Parsed[Any]) -> dict[str, Any]:
     """The parser's value with the names of its own fields, and its problems."""
@@ -20,14 +23,14 @@ def parse_document(tool: str, parsed: Parsed[Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Records as dictionaries, sequences as lists, GUIDs as the text that all of ibkit gives them (64 bits are more
-    than many a reader of JSON keeps); other numbers and texts stay, but lose their own types.
+    """Records as dictionaries, sequences (bytes too) as lists, GUIDs as the text that all of ibkit gives them (64 bits
+    are more than many a reader of JSON keeps); other numbers and texts stay, but lose their own types.
     """
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {field: _field(field, part) for field, part in zip(value._fields, value, strict=True)}
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple | set | frozenset | bytes):
         return [plain(part) for part in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -35,8 +38,10 @@ def plain(value: Any) -> Any:
 
 
 def _field(name: str, value: Any) -> Any:
-    if isinstance(value, int) and (name == "guid" or name.endswith("_guid")):
+    if isinstance(value, int) and (name in GUIDS or name.endswith("_guid")):
         return f"0x{value:016x}"
+    if name == "guids":
+        return [f"0x{guid:016x}" for guid in value]
     return plain(value)
 
 

@@ -12,10 +12,15 @@ import pytest
 
 from ibkit.cli.main import main
 from ibkit.export.parse import plain
+from ibkit.parsers import identify
 from ibkit.parsers.base import Parsed, Problem
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "fixtures/tools"
+#: Samples of tools that have a parser.
+READ = [
+    path for path in sorted(TOOLS.glob("*/*.txt")) if ".stderr." not in path.name and identify(path.read_text()).module
+]
 SCHEMA = json.loads((ROOT / "docs/schemas/parse.json").read_text())
 
 
@@ -42,6 +47,21 @@ def test_records_as_they_are(capsys, words):
     assert made["tool"] == "sminfo"
     assert made["problems"] == []
     assert (answer["lid"], answer["guid"], answer["activity"], answer["state"]) == (1, "0x0000000000100001", 86, 3)
+
+
+@pytest.mark.parametrize("path", READ, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_sample_is_read(capsys, path):
+    """No number is larger than what JSON's readers keep."""
+    made = document(capsys, str(path))
+    assert made["tool"]
+    assert largest(made) < 1 << 53
+    assert main(["parse", str(path)]) == 0
+
+
+def largest(value) -> int:
+    if isinstance(value, dict | list):
+        return max(map(largest, value.values() if isinstance(value, dict) else value), default=0)
+    return value if isinstance(value, int) else 0
 
 
 def test_problems_are_in_it_and_on_stderr(capsys, tmp_path):
@@ -79,14 +99,14 @@ def test_what_is_refused(capsys, tmp_path):
     (tmp_path / "empty").touch()
     (tmp_path / "prose").write_text("nothing of a tool\n")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 10)
-    file = str(TOOLS / "iblinkinfo/table.txt")
-    assert f"{file}: this is iblinkinfo output, which is for `ibkit fabric`" in refusal(capsys, file)
+    file = str(TOOLS / "ibstatus/two-devices.txt")
+    assert f"{file}: this is ibstatus output, which is for `ibkit status`" in refusal(capsys, file)
     assert "is for `ibkit check-mpi-transport`" in refusal(
         capsys, str(next((ROOT / "fixtures/jobs").glob("nccl*/*.log")))
     )
     assert "so not output of ibstat" in refusal(capsys, "ibstat", str(TOOLS / "sminfo/master.txt"))
     assert "there is no parser 'ibsta'; TOOL is one of ibnetdiscover" in refusal(capsys, "ibsta", "x")
-    assert "there is no parser 'iblinkinfo'" in refusal(capsys, "iblinkinfo", file)
+    assert "there is no parser 'ibstatus'" in refusal(capsys, "ibstatus", file)
     assert "name the file that shall be read" in refusal(capsys)
     assert "No such file or directory; check the name" in refusal(capsys, str(tmp_path / "none"))
     assert "empty; the tool may have printed on stderr" in refusal(capsys, str(tmp_path / "empty"))

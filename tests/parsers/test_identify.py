@@ -17,6 +17,7 @@ from ibkit.parsers.base import NotThisFormat
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 #: The folder of a sample, and what it is; the command that is to read it where that is not the same for all.
 TOOLS = {
+    "ibaddr": "ibaddr",
     "ibhosts": "ibhosts, ibswitches or ibnodes",
     "iblinkinfo": "iblinkinfo",
     "ibnetdiscover": "ibnetdiscover",
@@ -40,7 +41,7 @@ COMMANDS = {
     "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "path", "ibtracert": "path", "ibstat": "status",
     "ibstatus": "status", "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
     **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
-    "opensm": "sm",
+    "ibaddr": "resolve", "opensm": "sm",
     "sminfo": "sm", "smpquery/pkeys": "partitions", "smpquery": "fabric", "saquery/pkeys": "partitions",
     "saquery/is-sm": "sm", "saquery/paths": "resolve", "saquery/guids": "resolve", "saquery/forwarding": "path",
     "saquery": "fabric",
