@@ -213,3 +213,13 @@ def test_what_is_refused_is_refused_before_anything_is_asked(host, tmp_path, cap
         assert err.count("\n") == 1
     assert not host.asked
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "fixtures").glob("*/manifest.json")), ids=lambda path: path.parent.name)
+def test_the_shipped_captures_are_ours(path):
+    """Written by this command, in the documented format, every file of them named."""
+    manifest = json.loads(path.read_text())
+    jsonschema.validate(manifest, SCHEMA)
+    answers = [answer for host in manifest["hosts"] for answer in host["answers"]] + manifest["subnet"]
+    names = {value for answer in answers for key in ("stdout", "stderr", "file") if (value := answer.get(key))}
+    assert {*names, *manifest["job"], "manifest.json"} == set(files(path.parent)) - {"README.md"}

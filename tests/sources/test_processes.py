@@ -178,6 +178,18 @@ def test_progress_is_told_about_once_a_second():
     assert [round(seconds) for _, seconds in told] == [1, 2]
 
 
+def test_who_watches_may_end_it():
+    """As the TUI does when it is left while a tool runs."""
+
+    def enough(command: str, seconds: float) -> None:
+        raise RuntimeError("enough")
+
+    started = time.monotonic()
+    with pytest.raises(RuntimeError, match="enough"):
+        sh("sleep 100", tick=enough)
+    assert time.monotonic() - started < 5
+
+
 def start(tmp_path, *, prelude: str = "") -> tuple[subprocess.Popen[str], int]:
     """A Python that runs a tool; answers it and the number of the tool's child."""
     script = textwrap.dedent(f"""
