@@ -19,8 +19,8 @@ run:
 
 # In CI a missing system package is an error; elsewhere it is named, and what does not need it still runs.
 test:
+	@sh tools/python.sh tools/system_packages.py tests || test -z "$$CI"
 	@$(SETUP) dev
-	@$(VENV_PYTHON) tools/system_packages.py tests || test -z "$$CI"
 	@$(VENV_PYTHON) -m pytest -n 2 $(ARGS)
 	@test -n "$(ARGS)" || $(VENV_PYTHON) tools/rxe-guest/lane.py
 

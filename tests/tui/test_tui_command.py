@@ -228,8 +228,7 @@ class Terminal:
     def pid(self) -> int:
         """The process that runs in the shell."""
         shell = self._tmux("display-message", "-p", "#{pane_pid}").strip()
-        done = subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, timeout=10, check=True)
-        return int(done.stdout.split()[0])
+        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
     def check_restored(self) -> None:
         """The shell is back, it echoes what is typed, the main screen is shown, and no mouse reports come."""
