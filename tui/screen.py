@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LEAST_WIDTH, LEAST_HEIGHT = 80, 22
 #: The keys of the last line, in their order.
 KEYS = ("table.open", "page.filter", "table.faults", "table.sort", "page.doctor", "app.refresh", "app.help", "app.quit")
+PARTS = "to another part of the screen, to scroll it"
 
 
 class PageScreen(Screen[None]):
@@ -33,6 +34,8 @@ class PageScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", key_display="/", priority=True, id="page.filter",
                 tooltip="show rows that hold these words; !word hides them"),
+        Binding("tab", "app.focus_next", show=False, id="page.next-part", tooltip=PARTS),
+        Binding("shift+tab", "app.focus_previous", show=False, id="page.previous-part", tooltip=PARTS),
         Binding("escape", "back", show=False, id="page.back", tooltip="clear the filter, else one page back"),
         Binding("d", "doctor", "doctor", id="page.doctor",
                 tooltip="what ibkit can see on the host, and what mends the rest"),

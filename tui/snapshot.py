@@ -6,17 +6,21 @@ what is there, say what is still being read, and show a collector that failed as
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from ibkit.errors import IbkitError
 from ibkit.model.checks import HostChecks
 from ibkit.model.host import HostHcas
 from ibkit.model.mpi import JobVerdict
 from ibkit.model.subnet_manager import SubnetManagers
+from ibkit.parsers import JOB_COMMAND
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
+from ibkit.sources.raw import RawSource
 from ibkit.sources.site import Origin, Site
 from ibkit.tui.view.subnet import SubnetView
 
@@ -65,6 +69,8 @@ class Task(NamedTuple):
         """Do it. What goes wrong becomes the reading's failure: a broken collector costs its own part only."""
         try:
             return Reading(self.collect(), taken=time.monotonic())
+        except IbkitError as error:
+            return Reading(failure=str(error), taken=time.monotonic())
         except Exception as error:
             # A defect of ours, or a file that went away: either is shown in its place.
             return Reading(failure=f"{type(error).__name__}: {error}", taken=time.monotonic())
@@ -138,9 +144,15 @@ def tasks_of(site: Site) -> list[Task]:
     if site.origin.kind != "raw":  # one tool's output says nothing about its host
         tasks += [Task(Part(DOCTOR, host.name), partial(_checks, host.source, host.name)) for host in site.hosts]
     tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
-    if site.job:
+    if site.job or raw_log(site):
         tasks.append(Task(JOB, partial(_job, site)))
     return tasks
+
+
+def raw_log(site: Site) -> RawSource | None:
+    """The one file that was given, where it is a job's log."""
+    source = site.subnet
+    return source if isinstance(source, RawSource) and source.form.command == JOB_COMMAND else None
 
 
 def read_all(site: Site) -> Snapshot:
@@ -167,10 +179,14 @@ def _fabric(subnet: Source) -> SubnetView:
 
 
 def _job(site: Site) -> JobVerdict:
-    from ibkit.transport.job import job_of_site
+    from ibkit.transport.job import Job, Log, job_of_site
     from ibkit.transport.verdict import judge
 
-    return judge(job_of_site(site))
+    raw = raw_log(site)
+    if raw is None:
+        return judge(job_of_site(site))
+    data = raw.run([raw.form.tool]).stdout
+    return judge(Job(raw.path, (Log(raw.path, lambda: io.BytesIO(data)),)))
 
 
 def _managers(subnet: Source) -> SubnetManagers:

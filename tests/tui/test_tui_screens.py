@@ -13,7 +13,7 @@ from support.tui_scenes import problem, small_fabric
 from ibkit.model.fabric import Link
 from ibkit.sources.site import open_site
 from ibkit.tui.app import IbkitApp
-from ibkit.tui.help import help_lines
+from ibkit.tui.help import help_lines, key_name
 from ibkit.tui.pages import NAMES
 from ibkit.tui.view.lines import plain
 
@@ -451,3 +451,18 @@ async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -
         assert "memlock" in tui.screen
         assert "job.log:" in tui.screen
     app.collecting.stop()
+
+
+async def test_the_document_lists_the_keys_as_the_help_does() -> None:
+    told: dict[str, str] = {}
+    for page, kind in (("host", "live"), ("nodes", "capture")):
+        async with running(page, kind=kind) as tui:
+            for active in tui.app.screen.active_bindings.values():
+                if active.binding.id and active.binding.tooltip:
+                    told[key_name(tui.app, active.binding)] = active.binding.tooltip
+    document = (FAT_TREE.parent.parent / "docs" / "tui.md").read_text()
+    table = document.split("## Keys")[1].split("## Live")[0]
+    written = {}
+    for keys, what in re.findall(r"^\| ((?:`[^`]+` ?)+) \| (.+) \|$", table, re.MULTILINE):
+        written |= dict.fromkeys(re.findall(r"`([^`]+)`", keys), what)
+    assert written == told

@@ -23,24 +23,22 @@ VERDICT_WORDS = {
     "ib": "InfiniBand",
     "roce": "RoCE",
     "iwarp": "iWARP",
-    "rdma": "RDMA (link layer not visible)",
+    "rdma": "RDMA (InfiniBand or RoCE: not shown)",
     "opa": "Omni-Path",
     "efa": "EFA",
     "slingshot": "Slingshot",
     "ipoib": "TCP over InfiniBand (IPoIB)",
     "tcp": "TCP",
     "shm": "shared memory",
-    "mixed": "several transports",
-    "none": "nothing: no data path was set up",
-    "unknown": "unknown",
+    "mixed": "a mixture of transports",
 }
 STATUS_WORDS = {
     "as-expected": "as expected",
     "by-configuration": "as configured",
-    "undecided": "cannot be decided",
-    "mixed": "mixed",
+    "undecided": "and whether RDMA was to be had cannot be told",
+    "mixed": "but the hosts differ",
     "fallback": "a fall-back",
-    "aborted": "the job aborted",
+    "aborted": "then the job aborted",
 }
 EVIDENCE_COLUMNS = (
     Column("#", right=True),
@@ -64,7 +62,12 @@ def sentence(verdict: JobVerdict) -> str:
 
 
 def _answer(verdict: str, status: str) -> str:
-    return f"{VERDICT_WORDS.get(verdict, verdict)}, {STATUS_WORDS.get(status, status)}"
+    if verdict == "none":
+        return "no data path was established, the job aborted"
+    if verdict == "unknown":
+        return "not decided"
+    what = VERDICT_WORDS.get(verdict, verdict)
+    return what if verdict == status else f"{what}, {STATUS_WORDS.get(status, status)}"
 
 
 def page(verdict: JobVerdict) -> list[Line]:

@@ -300,7 +300,7 @@ class LineTable(ScrollView, Painter, can_focus=True):
         hidden = self.table is not None and bool(self.table.rows)
         why = f"no {self.table.noun} is left by the filter" if hidden and self.table else self.empty
         lines = textwrap.wrap(clean(why, MAX_CHARS), max(10, width - 2))
-        return Strip([Segment(f" {lines[y]}" if y < len(lines) else "", self.style_of("dim"))])
+        return Strip([Segment(f" {lines[y]}", self.style_of("dim"))] if y < len(lines) else [])
 
     def _header(self) -> Strip:
         style, sorted_style = self.style_of("header"), self.style_of("sorted")
