@@ -144,6 +144,13 @@ def test_a_host_without_a_device() -> None:
     assert "ok" not in headline(host=bare, job=AS_EXPECTED, fabric=fine_fabric())
 
 
+def test_one_cause_is_told_once() -> None:
+    problem = Problem("no-rdma-device", "no RDMA device: ib_core is not loaded")
+    bare, unseen = HostHcas("n00", problems=(problem,)), fabric_of([], {}, None, problems=(problem,))
+    made = overview(snapshot(host=bare, fabric=unseen, subnet_managers=SubnetManagers((), problems=(problem,))))
+    assert [part.text for part in made.parts[:3]] == [problem.text, *["not seen, for the same reason"] * 2]
+
+
 def test_many_hosts_are_one_line() -> None:
     names = [f"n{i:02}" for i in range(12)]
     readings = {Part(HOST, name): Reading(small_host(name)) for name in names}

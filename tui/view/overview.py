@@ -45,10 +45,9 @@ def overview(snapshot: Snapshot) -> Overview:
     """Everything at a glance."""
     found = _failures(snapshot)
     parts = [*_hosts(snapshot, found), _managers(snapshot, found), _fabric(snapshot, found), *_job(snapshot, found)]
-    found += [
-        notice for reading in snapshot.doctors.values() if reading.value for notice in doctor.notices(reading.value)
-    ]
-    return Overview(_headline(snapshot, parts, found), tuple(parts), tuple(found))
+    for reading in snapshot.doctors.values():
+        found += doctor.notices(reading.value) if reading.value else []
+    return Overview(_headline(snapshot, parts, found), tuple(_once(parts)), tuple(found))
 
 
 def part_lines(parts: tuple[PartLine, ...]) -> list[Line]:
@@ -93,6 +92,16 @@ def _rate_lines(view: SubnetView, limit: int = 8) -> list[Line]:
     return [heading(" Links by rate"), *facts([(rate, f"{count:>7,}") for rate, count in view.rates()[:limit]]), BLANK]
 
 
+def _once(parts: list[PartLine]) -> list[PartLine]:
+    """One cause, told once: without a device neither the fabric nor its manager can be seen."""
+    told: set[str] = set()
+    lines = []
+    for part in parts:
+        lines.append(part._replace(text="not seen, for the same reason") if part.text in told else part)
+        told |= set() if part.seen else {part.text}
+    return lines
+
+
 def _headline(snapshot: Snapshot, parts: list[PartLine], found: list[Notice]) -> Line:
     """The answer in one line, never better than what was seen."""
     counts = Counter(notice.level for notice in found)
@@ -106,7 +115,7 @@ def _headline(snapshot: Snapshot, parts: list[PartLine], found: list[Notice]) ->
         return line(span(" ... reading", "heading"), still)
     missing = [part.caption for part in parts if not part.seen]
     if len(missing) == len(parts):
-        return line(span(f" ?   nothing could be seen: {parts[0].text}", "unknown-strong"))
+        return line(span(" ?   nothing could be seen", "unknown-strong"))
     if worst == UNKNOWN or missing:
         lacking = [told] if told else []
         lacking += [f"not seen: {', '.join(missing)}"] if missing else []

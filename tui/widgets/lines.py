@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ibkit.tui.view.lines import Line
+from ibkit.tui.view.lines import CAPTION, Line
 from ibkit.tui.widgets.painting import Painter
 
 #: A caption wider than this share of the pane does not indent the lines that follow it.
@@ -22,7 +22,7 @@ SCROLL = "scroll"
 
 
 class LinePane(ScrollView, Painter, can_focus=True):
-    """Shows lines. A line that is too long goes on below its own second span, so that captions stay a column."""
+    """Shows lines. A line that is too long goes on below its own text, so that marks and captions stay columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", show=False, id="pane.up", tooltip=SCROLL),
@@ -81,10 +81,10 @@ class LinePane(ScrollView, Painter, can_focus=True):
         strip = Strip(segments)
         if strip.cell_length <= width:
             return [strip]
-        indent = segments[0].cell_length
-        first = 1 if len(segments) > 1 and indent <= width * MAX_INDENT_SHARE else 0
-        if not first:
-            indent = 0
+        first = self._lead(line)
+        indent = sum(segment.cell_length for segment in segments[:first])
+        if first == len(segments) or indent > width * MAX_INDENT_SHARE:
+            first = indent = 0
         rest = Text.assemble(*((text, style or "") for text, style, _ in segments[first:]), end="")
         pieces = rest.wrap(self.app.console, width - indent, overflow="fold")
         blank = Segment(" " * indent, self.rich_style)
@@ -94,6 +94,12 @@ class LinePane(ScrollView, Painter, can_focus=True):
             lead = segments[:first] if number == 0 else [blank]
             strips.append(Strip([*lead, *piece.render(self.app.console)]))
         return strips
+
+    @staticmethod
+    def _lead(line: Line) -> int:
+        """How many spans stand before the text: those up to the caption, or the mark alone."""
+        captions = [number for number, part in enumerate(line) if part.role == CAPTION]
+        return captions[-1] + 1 if captions else 1
 
     def action_move(self, lines: int) -> None:
         """Scroll."""
