@@ -161,7 +161,7 @@ class HostPage(Page):
         """The table of ports."""
         seen = [reading.value for reading in snapshot.hosts.values() if reading.value is not None]
         reasons = [_why_empty(reading, f"host {name}".rstrip()) for name, reading in snapshot.hosts.items()]
-        return Content(table=host.port_table(seen), empty="; ".join(reason for reason in reasons if reason))
+        return Content(table=host.port_table(seen), empty="; ".join(reasons) or "no host is recorded here")
 
     def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
         """All of the port under the cursor."""

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "screen", nargs="?", choices=PAGES, default=PAGES[0], metavar="SCREEN", help=f"{', '.join(PAGES)}"
     )
     parser.add_argument(
-        "--interval", type=_seconds, default=30.0, metavar="SECONDS",
+        "--interval", type=seconds, default=30.0, metavar="SECONDS",
         help="how often a live view reads anew (default 30; 0: on the key r only)",
     )  # fmt: skip
     parser.add_argument("--theme", choices=THEMES, default=THEMES[0], help="colours; NO_COLOR chooses mono")
@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A number of seconds up to a day; argparse names this function where it is none."""
     value = float(text)
     if not 0 <= value <= 86_400:
         raise ValueError
