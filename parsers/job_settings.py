@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Launch, Said, Setting
-from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 #: Prefix of the variable, the runtime that reads it.
 _RUNTIMES = (("UCX_", "ucx"), ("OMPI_MCA_", "ompi"), ("PRTE_MCA_", "ompi"), ("NCCL_", "nccl"), ("RCCL_", "nccl"))
@@ -35,28 +35,45 @@ _SHAPES = re.compile(
         re.escape(shape(mark))
         for mark in (
             b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"horovodrun",
-            b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", *(name.encode() + b"=" for name in _COUNTS),
+            b"-mca ", b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", *(name.encode() + b"=" for name in _COUNTS),
         )
     )
+    # A line that goes on in the next one.
+    + rb"|\\(?m:\s{0,4}$)"
 )  # fmt: skip
 
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
-    return KEEP if _SHAPES.search(form) else IGNORE
+    return CONTEXT if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Setting | Launch]:
-    """What the line sets. Never raises."""
-    text = line.text.strip()
-    if prompt := _PROMPT.match(text):
-        text = text[prompt.end() :]
-    said = Said(line.number, line.raw, None, None, line.rank)
-    if found := _ASSIGNMENT.match(text):
-        yield from _variable(found.group(1), found.group(2), said)
-    elif _COMMAND.match(" ".join(text.split())):
-        yield Launch(said)
-        yield from _command(text.split(), said)
+class Reader:
+    """Reads the lines of one stream; remembers a command line that goes on after a backslash."""
+
+    def __init__(self) -> None:
+        self._launcher = ""
+        self._number = 0
+
+    def read(self, line: Line) -> Iterator[Setting | Launch]:
+        """What the line sets. Never raises."""
+        text = line.text.strip()
+        said = Said(line.number, line.raw, None, None, line.rank)
+        goes_on = self._launcher if line.number == self._number else ""
+        self._launcher = ""
+        if goes_on:
+            yield from _command(text.split(), said, goes_on)
+        else:
+            if prompt := _PROMPT.match(text):
+                text = text[prompt.end() :]
+            if found := _ASSIGNMENT.match(text):
+                yield from _variable(found.group(1), found.group(2), said)
+            elif _COMMAND.match(" ".join(text.split())):
+                goes_on = next((found.group(1) for word in text.split() if (found := _LAUNCHER.match(word))), "")
+                yield Launch(said)
+                yield from _command(text.split(), said, goes_on)
+        if text.endswith("\\"):
+            self._launcher, self._number = goes_on, line.number + 1
 
 
 def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
@@ -71,10 +88,9 @@ def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
 _LAUNCHER = re.compile(r"(?:.*/)?(mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})?\Z")
 
 
-def _command(words: list[str], said: Said) -> Iterator[Setting]:
-    """MCA parameters, exported variables and the number of ranks of one command line."""
+def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
+    """MCA parameters, exported variables and the number of ranks of one line of a command."""
     words = [word.strip("\"'") for word in words]
-    launcher = next((found.group(1) for word in words if (found := _LAUNCHER.match(word))), "")
     contexts: list[int | None] = [None]
     for word, *rest in (words[index : index + 3] for index in range(len(words))):
         if word in ("--mca", "-mca", "--gmca", "-gmca", "--omca", "-omca") and len(rest) == 2:

@@ -5,11 +5,13 @@ A log of a large job is gigabytes of lines that are all alike, between training 
 is turned into shapes by two C-level operations, and only a shape that was not seen before is looked at by Python.
 Lines of a kind that comes in bulk are looked into until nothing new comes any more; from then on every eighth block
 is, while the shapes of all lines are still compared. So no kind of line is ever missed; what can be missed is one more
-rank pair of a kind that is already known (``sampled_bytes`` says over how much).
+rank pair of a kind that is already known (``sampled_bytes`` says over how much). When a log holds more different facts
+in bulk than memory should, only what they are about is still told (``is_coarse``).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import compress, count
@@ -25,6 +27,8 @@ MAX_UNENDED_BYTES = 1 << 18
 #: What is remembered of lines seen (bytes, and entries), so that a hostile log costs time and not memory.
 MAX_REMEMBERED_BYTES = 16 << 20
 MAX_REMEMBERED = 100_000
+#: Different facts of bulk lines, see Scanner.
+MAX_FACTS = 64_000
 #: Blocks in a row that brought nothing new before bulk lines are only sampled, and one of how many is sampled.
 QUIET_BLOCKS = 16
 SAMPLE_EVERY = 8
@@ -71,23 +75,28 @@ class Scanner:
     """The lines of one stream whose shape ``worth`` finds telling, in order, each with its number.
 
     ``worth(shape)`` answers IGNORE, KEEP, CONTEXT or BULK; ``fact(line)`` is what makes a line of bulk different from
-    another. Exact repetitions are dropped, as far as they are remembered. After the iteration ``lines`` and ``size``
-    (bytes) tell how much was read, ``problems`` what was cut, ``sampled_bytes`` how much of the bulk was only compared
-    by shape; ``nul_bytes`` is the number of NULs in the first block.
+    another, and what it is about, in general. Exact repetitions are dropped, as far as they are remembered.
+
+    After the iteration ``lines`` and ``size`` (bytes) tell how much was read, ``problems`` what was cut,
+    ``sampled_bytes`` how much of the bulk was only compared by shape; ``nul_bytes`` is the number of NULs in the first
+    block; ``is_coarse`` is True where there were too many facts in bulk to tell all.
     """
 
-    def __init__(self, stream: Stream, worth: Callable[[bytes], int], fact: Callable[[bytes], Hashable]) -> None:
+    def __init__(
+        self, stream: Stream, worth: Callable[[bytes], int], fact: Callable[[bytes], tuple[Hashable, Hashable]]
+    ) -> None:
         self.lines = 0
         self.size = 0
         self.sampled_bytes = 0
         self.nul_bytes = 0
+        self.is_coarse = False
         self.problems: list[Problem] = []
         self._stream = stream
         self._worth = worth
         self._fact = fact
         self._shapes = _Shapes(worth)
         self._seen = _Memory()
-        self._facts = _Memory()
+        self._facts: set[Hashable] = set()
         self._quiet = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
@@ -118,12 +127,21 @@ class Scanner:
         numbered = zip(numbers or count(first), block.split(b"\n"), shapes, strict=False)
         for number, line, form in compress(numbered, map(telling.__contains__, shapes)):
             worth = telling[form]
-            memory, thing = (self._facts, self._fact(line)) if worth == BULK else (self._seen, line)
-            is_new = memory.add(thing, len(line))
+            is_new = self._is_news(line) if worth == BULK else self._seen.add(line, len(line))
             if is_new or worth == CONTEXT:
                 news |= is_new
                 yield number, self._cut(number, line)
         self._quiet = 0 if news else self._quiet + 1
+
+    def _is_news(self, line: bytes) -> bool:
+        """Whether a line of bulk says something new."""
+        fine, coarse = self._fact(line)
+        thing = coarse if self.is_coarse else fine
+        if thing in self._facts:
+            return False
+        self._facts.add(thing)
+        self.is_coarse |= len(self._facts) >= MAX_FACTS
+        return True
 
     def _cut(self, number: int, line: bytes) -> bytes:
         if len(line) > MAX_LINE_CHARS:
@@ -229,8 +247,18 @@ class _Memory:
 def to_line(number: int, line: bytes) -> Line:
     """Decode and peel."""
     raw = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
-    text, rank = peel(raw)
+    text, rank = peel(_unwrapped(raw) if raw.startswith("{") else raw)
     return Line(number, text, raw, rank)
+
+
+def _unwrapped(raw: str) -> str:
+    """The message of a line that is a JSON object, as log collectors and Docker's json-file driver write them."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw
+    found = (value.get(key) for key in ("log", "message", "msg")) if isinstance(value, dict) else ()
+    return next((text.rstrip("\n") for text in found if isinstance(text, str)), raw)
 
 
 def segments(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
@@ -263,7 +291,8 @@ _PREFIX = re.compile(
     rf"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \d{{4}} ?"
     # syslog
     rf"|(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \S{{1,120}} [\w./()-]{{1,80}}(?:\[\d{{1,10}}\])?: "
-    # kubectl logs --prefix, docker compose, Ray
+    # a container runtime's log (CRI), kubectl logs --prefix, docker compose, Ray
+    r"|std(?:out|err) [FP] "
     r"|\[pod/[^\]\s]{1,250}\] ?"
     r"|[\w.-]{1,80}[-_]\d{1,4} +\| "
     r"|\([^()\n]{0,80}\bpid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{1,45})?\) ?"

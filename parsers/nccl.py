@@ -182,10 +182,11 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-def fact_of(line: bytes) -> Hashable:
-    """What one channel line says apart from the channel's number: who, and from where to where by what."""
+def fact_of(line: bytes) -> tuple[Hashable, Hashable]:
+    """What a channel line says apart from the channel's number: who, and from where to where by what; and by what."""
     head, _, tail = line.partition(b" NCCL INFO ")
-    return head.rpartition(b" ")[0].rpartition(b" ")[2], tail.partition(b" : ")[2]
+    what = tail.partition(b" : ")[2]
+    return (head.rpartition(b" ")[0].rpartition(b" ")[2], what), what.rpartition(b" via ")[2]
 
 
 _HEAD = re.compile(
@@ -221,14 +222,20 @@ def _word_before(text: str, end: int) -> int:
     return start
 
 
+#: A line whose prefix somebody took away before pasting it: what it says stands, who said it is not known.
+_NO_HEAD = re.compile(r"NCCL (INFO|WARN) ")
+
+
 def read(line: Line) -> Iterator[NcclFact]:
     """What the line says. Never raises."""
-    heads = False
-    for level, text, said in _messages(line):
-        heads = True
+    messages = list(_messages(line))
+    if not messages and (found := _NO_HEAD.search(line.text)):
+        said = Said(line.number, line.raw, None, None, line.rank)
+        messages = [(found.group(1), line.text[found.end() :].strip(), said)]
+    for level, text, said in messages:
         yield from _info(text, said)
         yield from _failure(text, said, is_warning=level == "WARN")
-    if not heads:
+    if not messages:
         yield from _bare(line)
 
 

@@ -175,7 +175,7 @@ _KEPT = re.compile(
 _SENTENCES = re.compile(b"|".join(re.escape(shape(sentence.encode())) for sentence, _, _ in _HELP))
 _CONTEXT = re.compile(
     # fields of help messages and the line of dashes around them
-    rb"(?m:^|>: ?)\s{0,4}(?:"
+    rb"(?m:^|>: ?)\s{0,12}(?:"
     + b"|".join(
         re.escape(shape(mark))
         for mark in (
@@ -335,7 +335,7 @@ class Reader:
             self._table = None
 
 
-_FIELD = re.compile(r" {0,4}(\w[\w ]{1,40}): +(\S.{0,300})")
+_FIELD = re.compile(r" {0,12}(\w[\w ]{1,40}): +(\S.{0,300})")
 _HELP_LINES = 40
 
 

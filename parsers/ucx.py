@@ -94,7 +94,7 @@ _TEXT = re.compile(r"(?:\S{1,120}:\d{1,7} +)?UCX +(?P<level>[A-Z]{3,6}) +(?P<tex
 
 _CONFIG = re.compile(
     r"(?:(?P<context>\S{1,80}) )?(?:ep_cfg\[(?P<old>\d{1,6})\]:?"
-    r"|(?P<scope>self|intra-node|inter-node) cfg#(?P<new>\d{1,6}))\s+(?P<lanes>\w{1,20}\(.*)"
+    r"|(?P<scope>self|intra-node|inter-node) cfg#(?P<new>\d{1,6}))\s*(?P<lanes>\w{1,20}\(.*)"
 )
 #: UCX cuts the line at 256 bytes: the last list may have no end, and its last transport only a beginning.
 _LANES = re.compile(r"(\w{1,20})\(([^()]{0,2000})(\)|\Z)")

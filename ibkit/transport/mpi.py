@@ -13,22 +13,25 @@ from ibkit.transport.processes import Process
 
 #: Uses of a lane that carry data; keep-alive, wire-up and connection management do not.
 _DATA_USES = frozenset(
-    ("tag", "am", "am_bw", "rma", "rma_bw", "rma_am", "amo", "amo_am", "stream", "rkey_ptr", "proto"),
+    ("tag", "am", "am_bw", "rma", "rma_bw", "rma_am", "amo", "amo_am", "stream", "rkey_ptr"),
 )  # fmt: skip
 #: Which use tells the lane of small messages, best first.
-_MAIN_USES = ("tag", "am", "proto", "stream", "rma", "rma_am", "rma_bw", "am_bw")
+_MAIN_USES = ("tag", "am", "stream", "rma", "rma_am", "rma_bw", "am_bw")
 
 
 class Endpoint:
-    """One kind of endpoint of one process, as its lines tell it."""
+    """One kind of endpoint of one process, as its lines tell it: its lanes, or which lanes carry which sizes."""
 
     def __init__(self, scope: str | None, mark: Mark) -> None:
         self.scope = scope
         self.mark = mark
         self.lanes: list[ucx.Lane] = []
+        self.rows: list[list[ucx.Lane]] = []
 
     def data_lanes(self) -> list[ucx.Lane]:
         """The lanes that carry data, that of small messages first."""
+        if not self.lanes and self.rows:
+            return self.rows[0]
         data = [lane for lane in self.lanes if lane.use in _DATA_USES]
         for use in _MAIN_USES:
             main = next((lane for lane in data if lane.use == use), None)
@@ -69,7 +72,8 @@ class Evidence:
 
     def __init__(self, links: Links) -> None:
         self.links = links
-        self.processes: dict[tuple[str | None, int | None], MpiProcess] = {}
+        self.processes: list[MpiProcess] = []
+        self.by_key: dict[tuple[str | None, int | None], MpiProcess] = {}
         self.tables: list[tuple[openmpi.CommMethod, File, Mark]] = []
         self.versions: list[tuple[str, str, Mark]] = []
         self.settings: list[tuple[Setting, Mark]] = []
@@ -105,12 +109,17 @@ class Evidence:
         if isinstance(fact, openmpi.OfiProvider):
             self.providers.append((fact.provider, mark))
 
+    def _process(self, host: str | None, pid: int | None, family: int | None, mark: Mark) -> MpiProcess:
+        """A process by host and pid; another job family is another process, as containers use pids again."""
+        process = self.by_key.get((host, pid))
+        if process is None or (family is not None and process.family not in (None, family)):
+            process = self.by_key[host, pid] = MpiProcess(host, pid, mark)
+            self.processes.append(process)
+        return process
+
     def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
         said = fact.said
-        key = said.host, said.pid
-        process = self.processes.get(key)
-        if process is None:
-            process = self.processes[key] = MpiProcess(said.host, said.pid, mark)
+        process = self._process(said.host, said.pid, getattr(fact, "family", None), mark)
         process.saw(mark)
         if said.rank is not None and process.rank is None:
             process.rank = said.rank
@@ -145,5 +154,5 @@ class Evidence:
                     endpoint.lanes += fact.lanes
             case ucx.ProtocolRow():
                 endpoint = process.endpoints.setdefault((fact.context, fact.number), Endpoint(fact.scope, mark))
-                if not endpoint.lanes:
-                    endpoint.lanes += fact.lanes
+                if len(endpoint.rows) < 100:
+                    endpoint.rows.append(list(fact.lanes))

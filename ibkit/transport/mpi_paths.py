@@ -25,7 +25,8 @@ _REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refus
 class Path(NamedTuple):
     """What moved (or would move) data from host ``a`` to host ``b``, or to any other host where ``b`` is None.
 
-    ``evidence_class`` is path or selection; ``ranks`` are those of a and b.
+    ``evidence_class`` is path or selection; ``ranks`` are those of a and b. ``is_between``: the line says that b is
+    another host; ``needs_hosts``: the line says what another host would be reached by, if there is one.
     """
 
     a: str
@@ -34,6 +35,8 @@ class Path(NamedTuple):
     mark: Mark
     evidence_class: str
     ranks: tuple[int, int] | None = None
+    is_between: bool = False
+    needs_hosts: bool = False
 
 
 class Paths:
@@ -108,7 +111,10 @@ class Paths:
                 a, b = names[cell.row], names[cell.column]
                 one, other = leaders[cell.row], leaders[cell.column]
                 ranks = (one, other) if cell.row != cell.column and one is not None and other is not None else None
-                yield Path(a, b, self._methods_word(a, cell.methods), file.mark(cell.said), "path", ranks)
+                word = self._methods_word(a, cell.methods)
+                if a == b and "/" in cell.methods[0] and words.of_ucx(*cell.methods[0].split("/", 1)) == "shm":
+                    word = "shm"  # a rail of the HCA stands behind it in the list
+                yield Path(a, b, word, file.mark(cell.said), "path", ranks)
             if not table.cells and names:
                 yield from self._summary_paths(table, names, file.mark)
 
@@ -147,6 +153,10 @@ class Paths:
             return "mixed" if rdma else words.combine(found)
         return words.combine(rdma) if rdma else found[0]
 
+    def _rows_word(self, host: str | None, endpoint: Endpoint) -> str:
+        """From which lanes carry which sizes of messages."""
+        return words.combine({self._lanes_word(host, row) for row in endpoint.rows})
+
     def _lane_word(self, host: str | None, lane: ucx.Lane) -> str:
         word = words.of_ucx(lane.transport, lane.device)
         return self._link_word(host, (lane.device,)) if word == "rdma" else word
@@ -159,7 +169,11 @@ class Paths:
                 lanes = endpoint.data_lanes()
                 kind = _kind(endpoint, lanes)
                 if kind == "other-host":
-                    yield Path(host, None, self._lanes_word(process.host, lanes), endpoint.mark, "selection")
+                    word = self._lanes_word(process.host, lanes)
+                    if not endpoint.lanes:
+                        word = self._rows_word(process.host, endpoint)
+                    is_between = endpoint.scope == "inter-node"
+                    yield Path(host, None, word, endpoint.mark, "selection", is_between=is_between)
                 elif kind == "same-host":
                     is_shared = words.of_ucx(lanes[0].transport, lanes[0].device) == "shm"
                     word = "shm" if is_shared else self._lanes_word(process.host, lanes)
@@ -178,7 +192,7 @@ class Paths:
             if process.mtl is not None and process.mtl[0] in ("psm2", "psm"):
                 provider = process.mtl
             if provider is not None and (word := words.of_provider(provider[0])) not in ("shm", "unknown"):
-                yield Path(self._host(process.host), None, word, provider[1], "selection")
+                yield Path(self._host(process.host), None, word, provider[1], "selection", needs_hosts=True)
 
     def _openib_paths(self) -> Iterator[Path]:
         """Openib without a word about peers: it carries them, as its exclusivity is above that of TCP."""
@@ -189,7 +203,7 @@ class Paths:
         for process in self._processes:
             if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
                 word = self._link_word(process.host, {device for device, _ in process.openib})
-                yield Path(self._host(process.host), None, word, process.openib[0][1], "selection")
+                yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
 
 
 def _carrier(uses: list[BtlUse]) -> BtlUse | None:

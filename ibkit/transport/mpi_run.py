@@ -17,7 +17,12 @@ from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.mpi import Evidence
 from ibkit.transport.mpi_paths import BTL_PMLS, Path, Paths
 from ibkit.transport.mpi_runs import Parts
-from ibkit.transport.mpi_settings import leaves_no_shared_memory, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.mpi_settings import (
+    leaves_no_shared_memory,
+    leaves_tcp_to_openmpi,
+    leaves_tcp_to_ucx,
+    wants_module,
+)
 from ibkit.transport.processes import Hosts
 from ibkit.transport.reasons import reason_of, reasons
 
@@ -98,14 +103,20 @@ class Run:
         """The run's layer."""
         runtime, version = self._runtime()
         verdict, pairs = self._verdict(book)
-        has_ended = any(failure.is_fatal for failure, _ in self._parts.failures)
-        if has_ended and verdict in ("unknown", "shm"):
+        fatal = {failure.topic for failure, mark in self._parts.failures if failure.is_fatal and self._is_end(mark)}
+        has_ended = bool(fatal)
+        if fatal & _AT_START or (has_ended and verdict in ("unknown", "shm")):
             verdict, pairs = "none", ()
         status, why = self._status(verdict, version, has_ended)
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
             reasons(why, book), next_step(runtime) if status == "undecided" else None,
         )  # fmt: skip
+
+    def _is_end(self, mark: Mark) -> bool:
+        """Whether a failure is this run's: not if all its processes spoke for the first time after it."""
+        processes = self._parts.processes
+        return not processes or not all(mark.is_before(process.first) for process in processes)
 
     def _runtime(self) -> tuple[str, str | None]:
         versions = {name: version for name, version, _ in reversed(self._evidence.versions)}
@@ -131,7 +142,8 @@ class Run:
             # A name such as ucx or ofi is no transport: what these say of themselves is.
             named = [path for path in named if path.word != "unknown"]
         if any(path.word != "shm" or path.a != path.b for path in named):
-            return words.combine(path.word for path in named), self._pairs(named, book)
+            between = [path for path in named if path.a != path.b] or named
+            return words.combine(path.word for path in between), self._pairs(named, book)
         if named and not said:
             verdict = "shm" if self._is_one_host() else "unknown"
             return verdict, self._pairs(named, book)
@@ -148,12 +160,14 @@ class Run:
         if other:
             cited = self._cite(other, book)
             verdict = words.combine(path.word for path in other)
-            if silent > 0 and len(self._hosts) < 2:
-                return "unknown", ()  # the silent ranks may be on hosts that are not seen here
-            if len(self._hosts) > 2 or verdict == "unknown":
+            if len(self._hosts) < 2 and any(path.needs_hosts for path in other):
+                return "unknown", ()
+            if len(self._hosts) > 2 or verdict in ("unknown", "mixed"):
                 return verdict, self._pairs(local, book)
             a, b = sorted((self._hosts[0], self._hosts[-1]))
-            return verdict, (Pair(a, b, verdict, (), cited), *(self._pairs(local, book) if a != b else ()))
+            if a == b and (local or silent > 0 or any(path.is_between for path in other)):
+                return verdict, self._pairs(local, book)  # the peers are on a host that is not seen here
+            return verdict, (Pair(a, b, verdict, (), cited), *self._pairs(local, book))
         if local:
             verdict = words.combine(path.word for path in local) if self._is_one_host() else "unknown"
             return verdict, self._pairs(local, book)
@@ -231,7 +245,7 @@ class Run:
             return "mixed", why
         if verdict in words.RDMA or verdict == "shm":
             return "as-expected", {}
-        asked = self._asked_for_tcp(version, has_failed=bool(why))
+        asked = self._asked_for_tcp(version, has_module=bool(why) or self._has_module())
         if asked:
             return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
         return "fallback", why
@@ -254,7 +268,7 @@ class Run:
             why.setdefault("ucxlist", []).extend((mark, "failure") for _, mark in refused)
         return why
 
-    def _asked_for_tcp(self, version: str | None, *, has_failed: bool) -> list[Mark]:
+    def _asked_for_tcp(self, version: str | None, *, has_module: bool) -> list[Mark]:
         """Settings, or lists of loaded components, that leave nothing but TCP between hosts."""
         by_ucx = any(process.endpoints for process in self._parts.processes)
         by_btl = any(process.btls for process in self._parts.processes) or bool(self._parts.tables)
@@ -265,10 +279,17 @@ class Run:
             found += [
                 mark
                 for setting, mark in self._settings("ompi")
-                if leaves_tcp_to_openmpi(setting, version, has_failed=has_failed)
+                if leaves_tcp_to_openmpi(setting, version, has_module=has_module)
             ]
             found += self._restricted_components()
         return list({(mark.file, mark.line): mark for mark in found}.values())
+
+    def _has_module(self) -> bool:
+        """Whether ob1 was given a module for HCAs, by a parameter or by itself."""
+        loaded = (p.components.get("btl", {}) for p in self._parts.processes)
+        return any("openib" in names for names in loaded) or any(
+            wants_module(setting) for setting, _ in self._settings("ompi")
+        )
 
     def _restricted_components(self) -> list[Mark]:
         """Every build has a shared memory btl: a list of loaded ones without it was restricted by a parameter."""
@@ -280,6 +301,8 @@ class Run:
         return found[:2]
 
 
+#: Fatal failures of a start: no data was moved yet.
+_AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch"))
 _NEVER_ALONE = frozenset(("sm", "vader", "smcuda", "openib", "uct", "ofi"))
 
 

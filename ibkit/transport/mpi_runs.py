@@ -29,7 +29,7 @@ def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[Parts]:
     Two runs have different job families of Open MPI, or a launcher's command line between all their lines, or tables
     of other hosts and ranks. What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
-    groups = _groups(list(evidence.processes.values()), launches)
+    groups = _groups(evidence.processes, launches)
     if not groups:
         return _by_table(evidence)
     if len(groups) == 1:
@@ -41,7 +41,7 @@ def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[Parts]:
         parts[_nearest(groups, launches, mark)].failures.append((failure, mark))
     owners = {id(process): index for index, group in enumerate(groups) for process in group.processes}
     for setting, mark in evidence.settings:
-        process = evidence.processes.get((setting.said.host, setting.said.pid))
+        process = evidence.by_key.get((setting.said.host, setting.said.pid))
         if process is not None:
             parts[owners[id(process)]].settings.append((setting, mark))
         elif any(p.first.order == mark.order for group in groups for p in group.processes):

@@ -31,10 +31,10 @@ def _is_hca(name: str) -> bool:
     return name == "all" or name.startswith(("mlx", "hfi", "bnxt", "irdma", "rxe", "efa", "rocep", "ibp"))
 
 
-def leaves_tcp_to_openmpi(setting: Setting, version: str | None, *, has_failed: bool) -> bool:
+def leaves_tcp_to_openmpi(setting: Setting, version: str | None, *, has_module: bool) -> bool:
     """``btl`` without a module for HCAs, or ``pml`` without ucx where ob1 has none (4.x with InfiniBand, 5.x).
 
-    ``has_failed``: something else explains why ob1 found no HCA, so that ``pml ob1`` alone does not.
+    ``has_module``: ob1 had, or tried to have, a module for HCAs, so that ``pml ob1`` alone explains nothing.
     """
     names = set(setting.value.lstrip("^").split(","))
     is_denied = setting.value.startswith("^")
@@ -42,7 +42,7 @@ def leaves_tcp_to_openmpi(setting: Setting, version: str | None, *, has_failed: 
         return "openib" in names if is_denied else "tcp" in names and not names & _BTLS_FOR_HCAS
     if setting.name == "pml":
         needs_ucx = version is None or version.split(".")[0] not in ("1", "2", "3")
-        return needs_ucx and not has_failed and ("ucx" in names if is_denied else names == {"ob1"})
+        return needs_ucx and not has_module and ("ucx" in names if is_denied else names == {"ob1"})
     return False
 
 
@@ -50,3 +50,12 @@ def leaves_no_shared_memory(setting: Setting) -> bool:
     """``btl`` without sm and vader."""
     names = set(setting.value.lstrip("^").split(","))
     return setting.name == "btl" and bool(names & _SHARED_MEMORY) == setting.value.startswith("^")
+
+
+def wants_module(setting: Setting) -> bool:
+    """``btl`` names a module for HCAs."""
+    return (
+        setting.name == "btl"
+        and not setting.value.startswith("^")
+        and bool(set(setting.value.split(",")) & _BTLS_FOR_HCAS)
+    )

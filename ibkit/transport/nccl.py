@@ -12,7 +12,7 @@ from ibkit.transport.links import Links
 from ibkit.transport.processes import Process
 
 #: More distinct (process, ranks, network) facts than this are only counted by network: memory is bounded.
-MAX_CHANNELS = 150_000
+MAX_CHANNELS = 64_000
 _MAX_FAILURES = 10_000
 #: The module whose records are this evidence's.
 READER = nccl.__name__
@@ -220,13 +220,11 @@ class Evidence:
 
         Processes share a stream, and a line may start in the middle of another one.
         """
-        by_pid: dict[int | None, list[int]] = {}
-        for (host, pid), number in self.numbers.items():
+        names: dict[int | None, set[str]] = {}
+        for host, pid in self.numbers:
             if host:
-                by_pid.setdefault(pid, []).append(number)
-        for numbers in by_pid.values():
-            names = {number: self.processes[number].host or "" for number in numbers}
-            for number, name in names.items():
-                real = [other for other in names.values() if other != name and len(other) > 1 and name.endswith(other)]
-                if real:
-                    self.processes[number].host = max(real, key=len)
+                names.setdefault(pid, set()).add(host)
+        for (host, pid), number in self.numbers.items():
+            if host and len(names[pid]) > 1:
+                ends = (host[start:] for start in range(1, len(host) - 1))
+                self.processes[number].host = next((end for end in ends if end in names[pid]), host)

@@ -35,6 +35,7 @@ class Peers:
         ]
         self._sizes = {evidence.sizes[key] for n in numbers for key in self.process(n).ranks}
         self._world: dict[int, int | None] = {n: self._world_rank(n) for n in numbers}
+        self._known: dict[CommKey, bool] = {}
         self._speakers: dict[int, set[int]] = {}
         for channel, _ in self.channels:
             self._speakers.setdefault(channel.speaker, set()).add(channel.process)
@@ -89,16 +90,14 @@ class Peers:
 
     def peer(self, channel: Channel) -> Peer:
         """The other end of a channel."""
-        if channel.medium == "SHM" or (channel.medium == "P2P" and "MNNVL" not in (channel.detail or "")):
-            processes = self._candidates(channel)
-            return Peer(next(iter(processes)) if len(processes) == 1 else None, self.host(channel.process))
         processes = self._candidates(channel)
         hosts = {self.host(number) for number in processes}
         if not processes and channel.other is not None and not self._keys(channel):
             hosts = self._rank_hosts.get(channel.other, set())
-        return Peer(
-            next(iter(processes)) if len(processes) == 1 else None, next(iter(hosts)) if len(hosts) == 1 else None
-        )
+        host = next(iter(hosts)) if len(hosts) == 1 else None
+        if _is_local(channel) and not (host and processes and self._keys(channel)):
+            host = self.host(channel.process)  # pods of one machine are hosts of their own: there the members tell
+        return Peer(next(iter(processes)) if len(processes) == 1 else None, host)
 
     def ranks_of(self, channel: Channel, peer: Peer) -> tuple[int, int] | None:
         """Ranks in the largest communicator, the speaker's first; those of a smaller one are not passed off as such."""
@@ -111,11 +110,23 @@ class Peers:
         return (mine, theirs) if mine is not None and theirs is not None else None
 
     def _keys(self, channel: Channel) -> list[CommKey]:
-        """The communicators that a channel may belong to."""
+        """The communicators that a channel may belong to, as far as their members are known."""
         process = self.process(channel.process)
         if channel.comm and channel.comm in process.comms:
-            return [process.comms[channel.comm]]
-        return [key for key, ranks in process.ranks.items() if channel.speaker in ranks]
+            keys = [process.comms[channel.comm]]
+        else:
+            keys = [key for key, ranks in process.ranks.items() if channel.speaker in ranks]
+        return [key for key in keys if self._is_known(key)]
+
+    def _is_known(self, key: CommKey) -> bool:
+        """Communicators that are only told by their size may be several: then each rank must be there as often."""
+        if key[0] != "size":
+            return True
+        if key not in self._known:
+            members = self._evidence.members[key]
+            counts = {len(numbers & self._set) for numbers in members.values()}
+            self._known[key] = len(members) == self._evidence.sizes[key] and len(counts) == 1
+        return self._known[key]
 
     def _candidates(self, channel: Channel) -> set[int]:
         """The processes that may be the other end."""
@@ -139,9 +150,10 @@ class Peers:
         for channel, _ in self.channels:
             named.update(rank for rank in (channel.source, channel.target) if rank is not None)
             found.setdefault(channel.speaker, set()).add(self.host(channel.process))
-            if not channel.is_network and channel.target is not None and "MNNVL" not in (channel.detail or ""):
+            if channel.target is not None and _is_local(channel):
                 found.setdefault(channel.target, set()).add(self.host(channel.process))
-        quiet = [n for n in self.numbers if not any(n in speaking for speaking in self._speakers.values())]
+        speaking = set().union(*self._speakers.values())
+        quiet = [number for number in self.numbers if number not in speaking]
         left = named - self._speakers.keys()
         if left and len(left) == len(quiet) and len(named) == len(self.numbers):
             hosts = {self.host(number) for number in quiet}
@@ -159,3 +171,8 @@ class Peers:
             if len(hosts) != 1 or len(members) != self._evidence.sizes[key] or key[0] == "size":
                 return False
         return bool(keys)
+
+
+def _is_local(channel: Channel) -> bool:
+    """P2P and shared memory stay on one machine, unless its NVLink spans several."""
+    return not channel.is_network and "MNNVL" not in (channel.detail or "")

@@ -10,6 +10,7 @@ from ibkit.model.mpi import STATUSES, JobVerdict, Layer
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Failure, Foreign, Launch, Setting, Version
 from ibkit.parsers.job_log import Fact, JobLog
+from ibkit.parsers.log_lines import MAX_FACTS
 from ibkit.transport import mpi, nccl, nccl_run
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.hosts import KnownHosts, read_hosts
@@ -74,6 +75,9 @@ class _Heap:
         self.size += scanner.size
         self.nul_bytes = max(self.nul_bytes, scanner.nul_bytes)
         self.problems += [problem._replace(source=log.name) for problem in scanner.problems]
+        if scanner.is_coarse:
+            text = f"more than {MAX_FACTS} different channel lines: all networks are told, but not all pairs"
+            self.problems.append(Problem("many-channels", text, None, log.name))
         if scanner.sampled_bytes:
             text = (
                 f"{scanner.sampled_bytes >> 20} of {scanner.size >> 20} MiB hold channel lines of kinds that had "
@@ -121,9 +125,7 @@ class _Heap:
         """Whether anything says something about an MPI's transport."""
         return (
             bool(self.mpi.tables)
-            or any(
-                p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes.values()
-            )
+            or any(p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes)
             or any(
                 failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
                 for failure, _ in self.mpi.failures
@@ -133,7 +135,7 @@ class _Heap:
     def is_ucx_nccls(self) -> bool:
         """Whether the UCX lines are those of NCCL's UCX plugin: its channels use it, and no MPI does."""
         return self.nccl.uses("UCX") and not (
-            any(p.pml or p.support for p in self.mpi.processes.values())
+            any(p.pml or p.support for p in self.mpi.processes)
             or any(name in _UCX_CONSUMERS for name, _, _ in self.mpi.versions)
         )
 
@@ -166,7 +168,7 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     ucx_words: UcxWords = {}
     layers: list[Layer] = []
     if heap.is_ucx_nccls():
-        every = Parts(list(heap.mpi.processes.values()), [], [], [])
+        every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
     elif heap.is_mpi_spoken():
         parts = runs(heap.mpi, heap.launches)
