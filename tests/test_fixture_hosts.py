@@ -50,8 +50,28 @@ def test_roce_host(capsys: pytest.CaptureFixture[str]) -> None:
                 {"index": 1, "gid": f"0000:0000:0000:0000:0000:ffff:0a4d:000{index}", "type": "RoCE v2",
                  "netdev": netdev},
             ],
-            "pkeys": ["0xffff"], "netdevs": [netdev],
+            "pkeys": ["0xffff"], "netdevs": [netdev], "counters": None,
+            "hw_counters": dict.fromkeys(port["hw_counters"], 0), "unreadable_counters": {},
         }  # fmt: skip
+        assert len(port["hw_counters"]) == 15
+        (interface,) = [one for one in document["interfaces"] if one["device"] == device["name"]]
+        assert (interface["name"], interface["gid_indexes"], interface["addresses"]) == (
+            netdev, [0, 1], [f"10.77.0.{index}/24", f"fe80::aff:fe4d:{index}/64"],
+        )  # fmt: skip
+
+
+def test_roce_host_has_a_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = replay(capsys, "consumers", "roce-host")
+    assert (status, document["problems"]) == (0, [])
+    (pair,) = document["pairs"]
+    ends = [document["queue_pairs"][pair[end]] for end in "ab"]
+    assert [(one["device"], one["qpn"], document["owners"][one["owner"]]["pid"]) for one in ends] == [
+        ("rxe0", 17, 55), ("rxe1", 17, 56),
+    ]  # fmt: skip
+    assert pair["basis"] == "packet-numbers"
+    thread = next(owner for owner in document["owners"] if owner["pid"] == 56)
+    assert 56 in thread["threads"]
+    assert len(thread["threads"]) == 2
 
 
 def test_roce_host_has_nothing_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +112,22 @@ def test_multirail_host_as_its_user(capsys: pytest.CaptureFixture[str]) -> None:
     assert {name: state for name, state in states.items() if state != "ok"} == {
         "umad": "denied", "pyverbs": "missing", "memlock": "limited",
     }  # fmt: skip
+
+
+def test_multirail_host_and_what_is_around_it(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = replay(capsys, "status", "multirail-host")
+    devices = {device["name"]: device for device in document["devices"]}
+    widths = {name: device["pci"]["links"][-1]["width"] for name, device in devices.items() if device["pci"]["links"]}
+    assert {name: widths[name] for name in ("mlx5_0", "mlx5_1", "mlx5_2")} == {"mlx5_0": 16, "mlx5_1": 8, "mlx5_2": 16}
+    assert [devices[f"mlx5_{rail}"]["pci"]["numa_node"] for rail in range(4)] == [0, 0, 1, 1]
+    port = devices["mlx5_0"]["ports"][0]
+    assert (port["counters"]["link_downed"], port["counters"]["VL15_dropped"]) == (1, None)
+    assert port["unreadable_counters"] == {"VL15_dropped": "N/A (no PMA)"}
+    assert "lifespan" not in port["hw_counters"]
+    interfaces = {one["name"]: one for one in document["interfaces"]}
+    assert (interfaces["ib3"]["pkey"], interfaces["ib3"]["device"]) == ("0xffff", "mlx5_3")
+    assert len(interfaces["ib3"]["hardware_address"].split(":")) == 20
+    assert len(document["neighbours"]) == 1
 
 
 def test_multirail_host_has_kernel_users_only(capsys: pytest.CaptureFixture[str]) -> None:

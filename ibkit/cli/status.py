@@ -1,4 +1,4 @@
-"""HCAs and ports of the host: state, link layer, LID, rate, netdev; GIDs and P_Keys with --json.
+"""HCAs and ports of the host: state, link layer, LID, rate, netdev; all that is known of them with -v and --json.
 
 exit status: 0 there is a device, and each port that has a link is Active (a port without a cable is no finding);
 1 a finding, such as a port that no subnet manager has configured, or no port with a link at all;
@@ -27,20 +27,26 @@ _HEADINGS = ("DEVICE", "PORT", "STATE", "PHYSICAL", "LAYER", "RATE", "LID", "SM"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None of its own."""
+    """``--verbose``."""
+    parser.add_argument("-v", "--verbose", action="store_true", help="show all that is known of each device and port")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the ports and return the exit status."""
     site = site_of(args.from_path)
     _refuse_other_tools(site)
-    hosts = [collect_hcas(host.source, host.name, whole=args.json) for host in site.hosts]
+    hosts = [collect_hcas(host.source, host.name, whole=args.json or args.verbose) for host in site.hosts]
     if args.json:
         print_json(status_document(hosts))
     elif args.csv:
         print_csv(COLUMNS, status_rows(hosts))
     else:
         _print(hosts)
+        if args.verbose:
+            from ibkit.cli.status_details import details
+
+            for line in details(hosts):
+                print(clean(line, 1000))
     for host in hosts:
         print_problems(host.problems)
     for finding in findings(hosts):

@@ -23,7 +23,8 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
     names = sorted((entry.name for entry in listing.entries or () if entry.kind in ("link", "folder")), key=_natural)
     hcas, problems = _with_verbs(source, names) if whole else _from_sysfs(source, names)
     if any(hca.error is None for hca in hcas):
-        return HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
+        seen = HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
+        return _with_surroundings(source, seen) if whole else seen
     from ibkit.collectors.ibstat import read_hcas  # a start that /sys suffices for does not pay for it
 
     told, found = read_hcas(source)
@@ -32,6 +33,19 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
     if hcas:
         return HostHcas(host, tuple(hcas), tuple(problems))
     return HostHcas(host, problems=(explain_absence(source, listing), *problems, *found))
+
+
+def _with_surroundings(source: Source, host: HostHcas) -> HostHcas:
+    """The devices' PCI functions and the host's network interfaces."""
+    from ibkit.collectors.interfaces import read_interfaces
+    from ibkit.collectors.pci import PciBus
+
+    bus = PciBus(source)
+    hcas = tuple(hca._replace(pci=bus.function(hca.bus_address)) if hca.bus_address else hca for hca in host.hcas)
+    interfaces, neighbours, problems = read_interfaces(source, hcas)
+    return host._replace(
+        hcas=hcas, interfaces=interfaces, neighbours=neighbours, problems=(*host.problems, *problems)
+    )  # fmt: skip
 
 
 def _from_sysfs(source: Source, names: Iterable[str]) -> tuple[list[Hca], list[Problem]]:

@@ -59,6 +59,8 @@ def read_hca(source: Source, name: str, *, whole: bool, verbs: Hca | None = None
     told = {port.port: port for port in verbs.ports} if verbs else {}
     ports = [_port(_Folder(source, f"{device.path}/ports/{n}", problems), n, hca, whole, told.get(n)) for n in numbers]
     ports = [port._replace(netdevs=_netdevs(source, netdevs.get(port.port, ()), port)) for port in ports]
+    if whole:
+        hca, ports = _with_counters(source, device, hca, ports)
     if ports and all(port.state is None and port.physical_state is None for port in ports):
         error = problems[0].text
         return hca._replace(error=error), [Problem("device-unreadable", f"device {name} cannot be read: {error}")]
@@ -143,6 +145,18 @@ class _Folder:
                 self.problem(f"{name}/{index} cannot be read ({answer.error})", f"{name}/{index}")
                 if answer.error != "EINVAL":  # a device that is going away answers so for each of its entries
                     return
+
+
+def _with_counters(source: Source, device: _Folder, hca: Hca, ports: list[HcaPort]) -> tuple[Hca, list[HcaPort]]:
+    from ibkit.collectors.port_counters import read_counters  # only who asks for all of it pays for it
+
+    return hca._replace(hw_counters=read_counters(source, f"{device.path}/hw_counters")), [
+        port._replace(
+            counters=read_counters(source, f"{device.path}/ports/{port.port}/counters"),
+            hw_counters=read_counters(source, f"{device.path}/ports/{port.port}/hw_counters"),
+        )
+        for port in ports
+    ]
 
 
 def _port_numbers(source: Source, device: _Folder) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ibkit.model.host import Hca, HcaPort, HostHcas
+from ibkit.model.host import CounterTable, Hca, HcaPort, HostHcas, Interface, PciFunction
 from ibkit.model.host_findings import Finding, findings, is_decided
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
@@ -32,8 +32,17 @@ def status_document(hosts: Sequence[HostHcas]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "verdict": verdict(hosts),
-        "hosts": [{"host": host.host or None} for host in hosts],
+        "hosts": [
+            {
+                "host": host.host or None,
+                "interfaces_known": host.interfaces is not None,
+                "neighbours_known": host.neighbours is not None,
+            }
+            for host in hosts
+        ],
         "devices": [_device(host, hca) for host in hosts for hca in host.hcas],
+        "interfaces": [_interface(host, one) for host in hosts for one in host.interfaces or ()],
+        "neighbours": [{"host": host.host or None, **one._asdict()} for host in hosts for one in host.neighbours or ()],
         "findings": [_finding(finding) for finding in findings(hosts)],
         "problems": [_problem(problem, host, len(hosts) > 1) for host in hosts for problem in host.problems],
     }
@@ -81,6 +90,8 @@ def _device(host: HostHcas, hca: Hca) -> dict[str, Any]:
         "vendor_id": None if hca.vendor_id is None else f"0x{hca.vendor_id:06x}",
         "vendor_part_id": hca.vendor_part_id,
         "node_description": hca.node_description,
+        "pci": None if hca.pci is None else _pci(hca.pci),
+        "hw_counters": _counters(hca.hw_counters),
         "error": hca.error,
         "ports": [_port(port) for port in hca.ports],
     }
@@ -113,7 +124,34 @@ def _port(port: HcaPort) -> dict[str, Any]:
         ] if looked else None,
         "pkeys": [str(pkey) for pkey in port.pkeys] if looked else None,
         "netdevs": list(port.netdevs) if looked else None,
+        "counters": _counters(port.counters),
+        "hw_counters": _counters(port.hw_counters),
+        "unreadable_counters": {
+            name: reason
+            for table in (port.counters, port.hw_counters)
+            if table
+            for name, reason in table.unreadable.items()
+        },
     }  # fmt: skip
+
+
+def _counters(table: CounterTable | None) -> dict[str, int | None] | None:
+    """None where there is no such folder; a counter that has a file and no value is None."""
+    return None if table is None else {**table.values, **dict.fromkeys(table.unreadable)}
+
+
+def _pci(pci: PciFunction) -> dict[str, Any]:
+    return {**pci._asdict(), "links": [link._asdict() for link in pci.links]}
+
+
+def _interface(host: HostHcas, one: Interface) -> dict[str, Any]:
+    return {
+        "host": host.host or None,
+        **one._asdict(),
+        "addresses": list(one.addresses),
+        "pkey": _text(one.pkey),
+        "gid_indexes": list(one.gid_indexes),
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

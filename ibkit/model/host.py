@@ -16,6 +16,72 @@ class GidEntry(NamedTuple):
     netdev: str | None = None
 
 
+class CounterTable(NamedTuple):
+    """Counters as /sys names them: ``values``, and for those that have a file and no value the reason why.
+
+    ``port_xmit_data`` and ``port_rcv_data`` are in units of 4 octets. What is in neither is not counted there.
+    """
+
+    values: dict[str, int]
+    unreadable: dict[str, str]
+
+
+class PciLink(NamedTuple):
+    """A PCIe link: lanes and GT/s of one lane, and the most that both of its ends can do. None is what is not told."""
+
+    address: str
+    width: int | None = None
+    speed_gts: float | None = None
+    ceiling_width: int | None = None
+    ceiling_speed_gts: float | None = None
+
+
+class PciFunction(NamedTuple):
+    """The PCI function of a device. ``links`` are those from the root to it, the last one its own.
+
+    ``numa_node`` is None where the platform tells none, ``virtual_functions`` and ``virtual_functions_max`` where it
+    has no SR-IOV; ``is_virtual`` is whether it is a virtual function itself.
+    """
+
+    numa_node: int | None = None
+    is_virtual: bool = False
+    virtual_functions: int | None = None
+    virtual_functions_max: int | None = None
+    links: tuple[PciLink, ...] = ()
+
+
+class Interface(NamedTuple):
+    """A network interface. ``hardware_address`` is whole, 20 octets on IPoIB, ``addresses`` are ``ADDRESS/PREFIX``.
+
+    ``kind`` is ether, infiniband, loopback ...; ``detail`` ipoib, bond, vlan ... for a made one. ``master`` is the
+    bond or bridge that it belongs to, ``parent`` the interface below it. ``device`` and ``port`` are the RDMA port
+    behind it, ``pkey`` is IPoIB's partition, ``gid_indexes`` the port's GIDs that came from the interface.
+    """
+
+    name: str
+    kind: str | None = None
+    detail: str | None = None
+    is_up: bool | None = None
+    has_carrier: bool | None = None
+    mtu_bytes: int | None = None
+    hardware_address: str | None = None
+    addresses: tuple[str, ...] = ()
+    master: str | None = None
+    parent: str | None = None
+    device: str | None = None
+    port: int | None = None
+    pkey: PKey | None = None
+    gid_indexes: tuple[int, ...] = ()
+
+
+class Neighbour(NamedTuple):
+    """An address of the link and the hardware address that the kernel knows for it."""
+
+    interface: str
+    address: str
+    hardware_address: str
+
+
 class HcaPort(NamedTuple):
     """One port of an HCA; None is what could not be seen.
 
@@ -55,6 +121,8 @@ class HcaPort(NamedTuple):
     active_mtu_bytes: int | None = None
     max_mtu_bytes: int | None = None
     tables_whole: bool | None = True
+    counters: CounterTable | None = None
+    hw_counters: CounterTable | None = None
 
 
 class Hca(NamedTuple):
@@ -81,11 +149,15 @@ class Hca(NamedTuple):
     vendor_part_id: int | None = None
     source: str | None = None
     error: str | None = None
+    pci: PciFunction | None = None
+    hw_counters: CounterTable | None = None
 
 
 class HostHcas(NamedTuple):
-    """All devices of one host."""
+    """All devices of one host. ``interfaces`` and ``neighbours`` are None where nobody looked or could."""
 
     host: str
     hcas: tuple[Hca, ...] = ()
     problems: tuple[Problem, ...] = ()
+    interfaces: tuple[Interface, ...] | None = None
+    neighbours: tuple[Neighbour, ...] | None = None

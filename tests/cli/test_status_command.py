@@ -97,3 +97,20 @@ def test_terminal_escapes_reach_no_screen(tmp_path: Path, capsys: pytest.Capture
         _, out, err = run(capsys, *form, "--from", str(tmp_path / "ibstat.txt"))
         assert "\x1b" not in out + err
         assert "\x07" not in out + err
+
+
+def test_all_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "-v", "--from", str(Path(__file__).parents[2] / "fixtures/multirail-host")]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    for line in (
+        "PCIe 0000:28:00.0    x8 32 GT/s, both ends can x16 32 GT/s",
+        "NUMA node            1",
+        "P_Keys               0xffff 0x8012",
+        "GID 3                0000:0000:0000:0000:0000:ffff:0a14:0001 RoCE v2 ens3f0np0",
+        "link_downed          1",
+        "VL15_dropped         ? (N/A (no PMA))",
+        "bond0         mlx5_bond_0/1  up  MTU 9000  e8:eb:d3:77:88:00  10.0.0.21/24",
+        "ib2           mlx5_2/1  up  P_Key 0xffff  MTU 2044  "
+        "00:00:00:62:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:aa:00:20  10.10.2.1/24",
+    ):
+        assert line in lines

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 from support.sysfs_tree import Device, Port, multirail_host, write_device
+from support.tree_source import TreeSource
 
 from ibkit.collectors.hca import collect_hcas
 from ibkit.export.status import COLUMNS, status_document, status_rows, verdict
@@ -45,9 +46,9 @@ def of_ibstat(text: str) -> HostHcas:
 
 def test_a_gpu_host(tmp_path: Path) -> None:
     multirail_host(tmp_path)
-    made = document(collect_hcas(LiveSource(root=str(tmp_path)), "gpu01"))
+    made = document(collect_hcas(TreeSource(tmp_path), "gpu01"))
     assert made["verdict"] == "ok"
-    assert made["hosts"] == [{"host": "gpu01"}]
+    assert made["hosts"] == [{"host": "gpu01", "interfaces_known": False, "neighbours_known": False}]
     rail = made["devices"][0]
     assert (rail["name"], rail["node_guid"], rail["board_id"]) == ("mlx5_0", "0xb8cef60300aa0000", "MT_0000000838")
     (port,) = rail["ports"]
@@ -66,7 +67,7 @@ def test_what_nobody_looked_at_is_null_and_a_zero_guid_is_zero() -> None:
     assert (port["gids"], port["pkeys"], port["netdevs"]) == (None, None, None)
     assert (port["rate_gbps"], port["lid"], port["sm_sl"]) == (None, None, None)
     assert port["port_guid"] == "0x0000000000000000"
-    assert made["hosts"] == [{"host": None}]
+    assert made["hosts"] == [{"host": None, "interfaces_known": False, "neighbours_known": False}]
 
 
 def test_two_hosts_share_one_list(tmp_path: Path) -> None:

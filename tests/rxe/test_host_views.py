@@ -114,12 +114,14 @@ def _value(text: str, key: str) -> str:
 
 @pytest.mark.parametrize("command", ["status", "doctor"])
 def test_a_capture_replays_to_the_same_document(tmp_path: Path, command: str) -> None:
-    live = subprocess.run([*IBKIT, command, "--json"], capture_output=True, timeout=120, check=False)
+    before = subprocess.run([*IBKIT, command, "--json"], capture_output=True, timeout=120, check=False)
     subprocess.run([*IBKIT, "capture", "-o", str(tmp_path / "it")], capture_output=True, timeout=300, check=True)
+    after = subprocess.run([*IBKIT, command, "--json"], capture_output=True, timeout=120, check=False)
     again = subprocess.run(
         [*IBKIT, command, "--json", "--from", str(tmp_path / "it")], capture_output=True, timeout=120, check=False
     )
-    assert (again.returncode, again.stdout) == (live.returncode, live.stdout)
+    # Neighbours come and go by themselves, so what was captured is what was seen before or behind it.
+    assert (again.returncode, again.stdout) in [(live.returncode, live.stdout) for live in (before, after)]
     table, replayed = (
         subprocess.run([*IBKIT, command, *where], capture_output=True, timeout=120, check=False).stdout
         for where in ((), ("--from", str(tmp_path / "it")))

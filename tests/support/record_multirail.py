@@ -46,6 +46,46 @@ TOOLS |= {
     "rdma -j -d resource show qp": json.dumps(ROWS, separators=(",", ":")) + "\n",
     **{f"rdma -j -d resource show {kind}": "[]\n" for kind in ("cm_id", "ctx", "pd", "mr", "cq")},
 }
+
+
+def _interface(name: str, kind: str, hardware: str, address: str | None, **more: object) -> dict[str, object]:
+    addresses = [{"family": "inet", "local": address, "prefixlen": 24, "scope": "global"}] if address else []
+    flags = (
+        ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"] if address or more.get("master") else ["BROADCAST", "MULTICAST"]
+    )
+    return {
+        "ifname": name, "flags": flags, "mtu": 2044 if kind == "infiniband" else 9000, **more, "link_type": kind,
+        "address": hardware, "addr_info": addresses,
+    }  # fmt: skip
+
+
+#: IPoIB's hardware address is flags, queue pair number (96 and up) and GID.
+INTERFACES = [
+    *(
+        _interface(
+            f"ib{rail}", "infiniband",
+            f"00:00:00:{96 + rail:02x}:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:aa:00:{16 * rail:02x}",
+            f"10.10.{rail}.1", linkinfo={"info_kind": "ipoib", "info_data": {"mode": "datagram"}},
+        )
+        for rail in range(4)
+    ),
+    _interface("ens3f0np0", "ether", "9c:63:c0:12:34:50", "10.20.0.1"),
+    _interface("ens3f1np1", "ether", "9c:63:c0:12:34:51", None),
+    _interface("eno1np0", "ether", "e8:eb:d3:77:88:00", None, master="bond0"),
+    _interface("eno2np1", "ether", "e8:eb:d3:77:88:00", None, master="bond0"),
+    _interface("bond0", "ether", "e8:eb:d3:77:88:00", "10.0.0.21", linkinfo={"info_kind": "bond"}),
+]  # fmt: skip
+NEIGHBOURS = [
+    {
+        "dst": "10.10.0.2", "dev": "ib0", "lladdr": "00:00:00:61:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:bb:00:00",
+        "state": ["STALE"],
+    },
+    {"dst": "10.0.0.99", "dev": "bond0", "state": ["FAILED"]},
+]  # fmt: skip
+TOOLS |= {
+    "ip -j -d addr": json.dumps(INTERFACES, separators=(",", ":")) + "\n",
+    "ip -j neigh": json.dumps(NEIGHBOURS, separators=(",", ":")) + "\n",
+}
 #: umad belongs to root alone, as most distributions have it.
 NODES = {
     "rdma_cm": (0o666, 0, 0),

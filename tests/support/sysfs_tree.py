@@ -29,6 +29,8 @@ class Port:
     gid_entries: int = 8
     pkeys: dict[int, str] = field(default_factory=lambda: {0: "0xffff"})
     pkey_entries: int = 128
+    counters: dict[str, str] = field(default_factory=dict)
+    hw_counters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -62,7 +64,7 @@ def link(root: Path, path: str, target: str) -> None:
 def write_device(root: Path, device: Device) -> None:
     """The device's folder, its class link, and for a PCI function that one's, with the netdevs."""
     if device.slot:
-        bus = f"/sys/devices/pci0000:00/{device.slot}"
+        bus = bus_folder(device.slot)
         driver = device.attributes.get("driver", "mlx5_core")
         write(
             root, f"{bus}/uevent",
@@ -87,6 +89,30 @@ def write_device(root: Path, device: Device) -> None:
             write(root, f"{place}/{name}", f"{value}\n")
     for number, port in enumerate(device.ports, 1):
         write_port(root, f"{place}/ports/{number}", port)
+
+
+#: A ConnectX-7 in a slot of its own: 16 lanes of 32 GT/s at both ends.
+LINK_FILES = {
+    "current_link_width": "16", "current_link_speed": "32.0 GT/s PCIe", "max_link_width": "16",
+    "max_link_speed": "32.0 GT/s PCIe",
+}  # fmt: skip
+
+
+def bus_folder(slot: str) -> str:
+    """The function's folder below its root port, whose number is the function's bus."""
+    return f"/sys/devices/pci0000:00/0000:00:{int(slot[5:7], 16) >> 3:02x}.0/{slot}"
+
+
+def write_pci_link(root: Path, slot: str, *, numa_node: str = "0", **files: str) -> None:
+    """Both ends of a function's link; ``files`` replaces the function's own."""
+    bus = bus_folder(slot)
+    upper = os.path.dirname(bus)
+    for place, texts in ((bus, {**LINK_FILES, **files}), (upper, LINK_FILES)):
+        for name, text in texts.items():
+            write(root, f"{place}/{name}", f"{text}\n")
+    write(root, f"{bus}/numa_node", f"{numa_node}\n")
+    if not os.path.lexists(f"{root}/sys/bus/pci/devices/{os.path.basename(upper)}"):
+        link(root, f"/sys/bus/pci/devices/{os.path.basename(upper)}", upper)
 
 
 def write_netdev(root: Path, name: str, files: dict[str, str], bus: str = "/sys/devices/virtual") -> None:
@@ -116,6 +142,9 @@ def write_port(root: Path, place: str, port: Port) -> None:
         write(root, f"{place}/gid_attrs/types/{index}", f"{kind}\n")
         if netdev:
             write(root, f"{place}/gid_attrs/ndevs/{index}", f"{netdev}\n")
+    for folder, counters in (("counters", port.counters), ("hw_counters", port.hw_counters)):
+        for name, text in counters.items():
+            write(root, f"{place}/{folder}/{name}", f"{text}\n")
     for index in range(port.pkey_entries):
         write(root, f"{place}/pkeys/{index}", port.pkeys.get(index, "0x0000") + "\n")
 
@@ -159,6 +188,11 @@ def softroce_host(root: Path) -> None:
     write_common(root, ["rxe0", "rxe1"])
 
 
+#: Some of an InfiniBand port's; this kernel and card do not tell VL15Dropped.
+PORT_COUNTERS = {
+    "port_xmit_data": "35184372088832", "port_rcv_data": "35184372088000", "symbol_error": "0", "link_downed": "1",
+    "VL15_dropped": "N/A (no PMA)",
+}  # fmt: skip
 #: Names and GUIDs of the four InfiniBand rails of :func:`multirail_host`.
 RAILS = {
     "mlx5_0": "b8ce:f603:00aa:0000", "mlx5_1": "b8ce:f603:00aa:0010", "mlx5_2": "b8ce:f603:00aa:0020",
@@ -168,7 +202,7 @@ RAILS = {
 
 def multirail_host(root: Path) -> None:
     """A GPU host: four NDR rails (mlx5_2 trained to two lanes), two storage ports of RoCE (mlx5_5 without a cable),
-    and a bond of two 100 Gb/s ports that the card knows as one device.
+    and a bond of two 100 Gb/s ports that the card knows as one device. mlx5_1's PCIe link has lost half of its lanes.
     """
     for rail, (name, guid) in enumerate(RAILS.items()):
         port = Port(
@@ -177,10 +211,14 @@ def multirail_host(root: Path) -> None:
             sm_lid=1,
             gids=[(0, f"fe80:0000:0000:0000:{guid}", "IB/RoCE v1", "")],
             pkeys={0: "0xffff", 1: "0x8012"} if name == "mlx5_0" else {0: "0xffff"},
+            counters=PORT_COUNTERS,
+            hw_counters={"out_of_sequence": "0", "lifespan": "10"},
         )
         netdev = {"type": "32", "dev_port": "0", "dev_id": "0x0"}
         slot = f"0000:{0x18 + 16 * rail:02x}:00.0"
-        write_device(root, Device(name, guid, [port], slot, netdevs={f"ib{rail}": netdev}))
+        write_device(root, Device(name, guid, [port], slot, netdevs={f"ib{rail}": {**netdev, "pkey": "0xffff"}}))
+        width = "8" if name == "mlx5_1" else "16"
+        write_pci_link(root, slot, numa_node="0" if rail < 2 else "1", current_link_width=width)
     write_device(
         root,
         Device(
@@ -218,7 +256,7 @@ def multirail_host(root: Path) -> None:
         ),
     )  # fmt: skip
     # The bond's second leg: its function has a netdev and no RDMA device of its own.
-    second = "/sys/devices/pci0000:00/0000:c1:00.1"
+    second = bus_folder("0000:c1:00.1")
     write(root, f"{second}/uevent", "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:101F\nPCI_SLOT_NAME=0000:c1:00.1\n")
     link(root, "/sys/bus/pci/devices/0000:c1:00.1", second)
     write_netdev(root, "eno2np1", {"type": "1", "dev_port": "0"}, second)

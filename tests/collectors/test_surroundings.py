@@ -1,0 +1,182 @@
+"""What is around a device: counters, PCIe, NUMA, SR-IOV, and the host's interfaces and addresses."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.record_multirail import TOOLS
+from support.sysfs_tree import Device, Port, bus_folder, link, multirail_host, write, write_device, write_pci_link
+from support.tree_source import TreeSource
+
+from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.pci import PciBus
+from ibkit.collectors.port_counters import read_counters
+from ibkit.model.host import CounterTable, HostHcas, Interface, Neighbour, PciFunction, PciLink
+
+SLOT = "0000:18:00.0"
+FOLDER = "/sys/class/infiniband/mlx5_0/ports/1/counters"
+
+
+def counters(root: Path, errors: dict[str, str] | None = None, **files: str) -> CounterTable | None:
+    for name, text in files.items():
+        write(root, f"{FOLDER}/{name}", f"{text}\n")
+    errors = {f"{FOLDER}/{name}": error for name, error in (errors or {}).items()}
+    return read_counters(TreeSource(root, errors=errors), FOLDER)
+
+
+def test_counters_and_what_has_a_file_and_no_value(tmp_path: Path) -> None:
+    found = counters(
+        tmp_path, {"VL15_dropped": "EINVAL", "port_xmit_wait": "EOPNOTSUPP"}, symbol_error="0",
+        port_rcv_data="18446744073709551615", VL15_dropped="0", port_xmit_wait="0", link_downed="N/A (no PMA)",
+        excessive="99999999999999999999", lifespan="10",
+    )  # fmt: skip
+    assert found == CounterTable(
+        {"port_rcv_data": (1 << 64) - 1, "symbol_error": 0},
+        {
+            "VL15_dropped": "EINVAL", "excessive": "99999999999999999999", "link_downed": "N/A (no PMA)",
+            "port_xmit_wait": "EOPNOTSUPP",
+        },
+    )  # fmt: skip
+
+
+def test_no_folder_is_no_table(tmp_path: Path) -> None:
+    assert counters(tmp_path) is None
+
+
+def test_a_forbidden_counter_ends_the_reading(tmp_path: Path) -> None:
+    """A restricted function answers alike for each of its counters and logs each attempt."""
+    source = TreeSource(tmp_path, errors={f"{FOLDER}/a": "EACCES"})
+    for name in "abc":
+        write(tmp_path, f"{FOLDER}/{name}", "1\n")
+    assert read_counters(source, FOLDER) == CounterTable({}, dict.fromkeys("abc", "EACCES"))
+    assert source.asked[f"{FOLDER}/b"] == 0
+
+
+def host_with_link(root: Path, **files: str) -> PciFunction:
+    write_device(root, Device("mlx5_0", "b8ce:f603:00aa:0000", [Port()], SLOT))
+    write_pci_link(root, SLOT, **files)
+    return PciBus(TreeSource(root)).function(SLOT)
+
+
+def test_a_link_and_its_ceiling(tmp_path: Path) -> None:
+    found = host_with_link(tmp_path, current_link_width="8")
+    assert found == PciFunction(numa_node=0, links=(PciLink(SLOT, 8, 32.0, 16, 32.0),))
+
+
+def test_the_ceiling_is_that_of_both_ends(tmp_path: Path) -> None:
+    """A card of 32 GT/s and 16 lanes in a slot of 16 GT/s and 8 lanes runs as it should."""
+    found = host_with_link(tmp_path, current_link_width="8", current_link_speed="16.0 GT/s PCIe")
+    upper = os.path.dirname(bus_folder(SLOT))
+    write(tmp_path, f"{upper}/max_link_width", "8\n")
+    write(tmp_path, f"{upper}/max_link_speed", "16.0 GT/s PCIe\n")
+    found = PciBus(TreeSource(tmp_path)).function(SLOT)
+    assert found.links == (PciLink(SLOT, 8, 16.0, 8, 16.0),)
+
+
+def test_what_the_bus_does_not_tell(tmp_path: Path) -> None:
+    """A virtual function and old kernels: ``Unknown``, 0 lanes, no NUMA node."""
+    found = host_with_link(
+        tmp_path, current_link_width="0", current_link_speed="Unknown", max_link_width="255", numa_node="-1"
+    )
+    assert found == PciFunction(links=(PciLink(SLOT, None, None, None, 32.0),))
+
+
+def test_sr_iov(tmp_path: Path) -> None:
+    write(tmp_path, f"{bus_folder(SLOT)}/sriov_numvfs", "4\n")
+    write(tmp_path, f"{bus_folder(SLOT)}/sriov_totalvfs", "16\n")
+    found = host_with_link(tmp_path)
+    assert (found.is_virtual, found.virtual_functions, found.virtual_functions_max) == (False, 4, 16)
+    virtual = "0000:18:00.1"
+    write(tmp_path, f"{bus_folder(virtual)}/uevent", "")
+    link(tmp_path, f"{bus_folder(virtual)}/physfn", bus_folder(SLOT))
+    link(tmp_path, f"/sys/bus/pci/devices/{virtual}", bus_folder(virtual))
+    assert PciBus(TreeSource(tmp_path)).function(virtual).is_virtual
+
+
+def test_functions_of_one_card_share_the_reads_of_their_way(tmp_path: Path) -> None:
+    host_with_link(tmp_path)
+    source = TreeSource(tmp_path)
+    bus = PciBus(source)
+    bus.function(SLOT)
+    bus.function(SLOT)
+    assert max(count for path, count in source.asked.items() if "_link_" in path) == 1
+
+
+@pytest.fixture
+def gpu_host(tmp_path: Path) -> HostHcas:
+    multirail_host(tmp_path)
+    return collect_hcas(TreeSource(tmp_path, tools=TOOLS), "gpu01")
+
+
+def by_name(host: HostHcas) -> dict[str, Interface]:
+    return {one.name: one for one in host.interfaces or ()}
+
+
+def test_ipoib_port_and_partition(gpu_host: HostHcas) -> None:
+    found = by_name(gpu_host)["ib2"]
+    assert (found.device, found.port, found.pkey, found.detail) == ("mlx5_2", 1, 0xFFFF, "ipoib")
+    assert found.hardware_address == "00:00:00:62:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:aa:00:20"
+    assert (found.addresses, found.mtu_bytes, found.is_up) == (("10.10.2.1/24",), 2044, True)
+
+
+def test_roce_interface_and_gids(gpu_host: HostHcas) -> None:
+    found = by_name(gpu_host)["ens3f0np0"]
+    assert (found.device, found.port, found.pkey, found.gid_indexes) == ("mlx5_4", 1, None, (0, 1, 2, 3))
+
+
+def test_a_bond_and_its_legs(gpu_host: HostHcas) -> None:
+    found = by_name(gpu_host)
+    assert [(name, found[name].device, found[name].master) for name in ("bond0", "eno1np0", "eno2np1")] == [
+        ("bond0", "mlx5_bond_0", None), ("eno1np0", "mlx5_bond_0", "bond0"), ("eno2np1", "mlx5_bond_0", "bond0"),
+    ]  # fmt: skip
+    assert found["bond0"].detail == "bond"
+
+
+def test_neighbours_that_were_found(gpu_host: HostHcas) -> None:
+    hardware = "00:00:00:61:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:bb:00:00"
+    assert gpu_host.neighbours == (Neighbour("ib0", "10.10.0.2", hardware),)
+
+
+@pytest.mark.parametrize(
+    ("tools", "kinds"),
+    [
+        ({}, []), ({"ip -j -d addr": "no JSON"}, ["tool-failed"]), ({"ip -j -d addr": '[{"a": 1}]'}, ["bad-line"]),
+    ],
+)  # fmt: skip
+def test_without_ip(tmp_path: Path, tools: dict[str, str], kinds: list[str]) -> None:
+    multirail_host(tmp_path)
+    host = collect_hcas(TreeSource(tmp_path, tools=tools), "gpu01")
+    assert not host.interfaces
+    assert [problem.kind for problem in host.problems] == kinds
+
+
+def test_the_quick_way_asks_for_none_of_it(tmp_path: Path) -> None:
+    multirail_host(tmp_path)
+    source = TreeSource(tmp_path, tools=TOOLS)
+    host = collect_hcas(source, "gpu01", whole=False)
+    assert (host.interfaces, host.hcas[0].pci, host.hcas[0].ports[0].counters) == (None, None, None)
+    assert not any("counters" in path or "pci" in path or path.startswith("ip ") for path in source.asked)
+
+
+def test_no_file_is_read_twice(tmp_path: Path) -> None:
+    multirail_host(tmp_path)
+    source = TreeSource(tmp_path, tools=TOOLS)
+    collect_hcas(source, "gpu01")
+    assert [path for path, count in source.asked.items() if count > 1] == []
+
+
+def test_odd_rows_of_ip() -> None:
+    from ibkit.parsers.ip_json import parse_addresses, parse_neighbours
+
+    rows: list[Any] = [
+        {}, {"ifname": "a", "mtu": -1, "flags": 7, "addr_info": [{"local": 7}, 3]},
+        {"ifname": "b", "address": "x", "linkinfo": []},
+    ]  # fmt: skip
+    first, second = parse_addresses(json.dumps(rows)).value
+    assert (first.mtu, first.flags, first.addresses) == (None, (), ())
+    assert (second.address, second.kind) == ("x", None)
+    assert parse_neighbours('[{"dst": "10.0.0.1", "dev": "ib0"}, {"dev": "ib0"}]').value[0].lladdr is None
