@@ -9,7 +9,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ibkit.sources.base import DENIED, MISSING, TIMEOUT, TOO_MUCH, CommandAnswer
 
@@ -35,27 +36,19 @@ def run_group(
     if executable is None:
         return CommandAnswer(argv, failure=MISSING)
     started = time.monotonic()
+    child: subprocess.Popen[bytes] | str = MISSING
     with signals_raise():
         try:
-            child = subprocess.Popen(
-                argv,
-                executable=executable,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # no terminal to write on, and a group that can be killed whole
-                env={**os.environ, "LC_ALL": "C"},
-            )
-        except FileNotFoundError:
-            return CommandAnswer(argv, failure=MISSING)
-        except OSError:
-            return CommandAnswer(argv, failure=DENIED)
-        run = _Run(child, started, deadline_seconds, max_output_bytes, tick)
-        try:
+            with _signals.held():
+                child = _start(argv, executable)
+            if isinstance(child, str):
+                return CommandAnswer(argv, failure=child)
+            run = _Run(child, started, deadline_seconds, max_output_bytes, tick)
             failure = run.read_to_the_end() or run.wait()
         finally:
             # On every way out, an interrupt included: a tool left behind would go on hammering the fabric.
-            _end_group(child)
+            if not isinstance(child, str):
+                _end_group(child)
     return CommandAnswer(
         argv,
         b"".join(run.stdout),
@@ -64,6 +57,24 @@ def run_group(
         round(time.monotonic() - started, 3),
         failure,
     )
+
+
+def _start(argv: tuple[str, ...], executable: str) -> subprocess.Popen[bytes] | str:
+    """The running command, or why there is none."""
+    try:
+        return subprocess.Popen(
+            argv,
+            executable=executable,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # no terminal to write on, and a group that can be killed whole
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except FileNotFoundError:
+        return MISSING
+    except OSError:
+        return DENIED
 
 
 class _Run:
@@ -144,20 +155,62 @@ def _end_group(child: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
+class _Signals:
+    """What asks ibkit to end: an interrupt, SIGTERM, SIGHUP (a lost connection). By default the last two end it at
+    once and leave a running tool behind, and so does an interrupt while the tool is being started.
+    """
+
+    defaults: Mapping[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+
+    def __init__(self) -> None:
+        self._hold = False
+        self._arrived: int | None = None
+
+    def handle(self, number: int, _frame: object = None) -> None:
+        """Raise what ends ibkit, now or after the hold."""
+        if self._hold:
+            self._arrived = number
+        elif number == signal.SIGINT:
+            raise KeyboardInterrupt
+        else:
+            raise SystemExit(128 + number)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """What comes meanwhile is raised afterwards. Handlers run in the main thread, so the others need no hold."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        self._hold = True
+        try:
+            yield
+        finally:
+            self._hold = False
+        number, self._arrived = self._arrived, None
+        if number is not None:
+            self.handle(number)
+
+
+_signals = _Signals()
+
+
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP (a lost connection) end ibkit by SystemExit: by default they would leave the tool behind."""
+    """Whatever asks ibkit to end raises, so that ``finally`` runs: KeyboardInterrupt or SystemExit.
 
-    def leave(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
+    Who ignores a signal (nohup) or has a handler of its own keeps that.
+    """
     changed = []
     if threading.current_thread() is threading.main_thread():  # only there may handlers be set
-        changed = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) is signal.SIG_DFL]
+        changed = [number for number, default in _signals.defaults.items() if signal.getsignal(number) is default]
     for number in changed:
-        signal.signal(number, leave)
+        signal.signal(number, _signals.handle)
     try:
         yield
     finally:
         for number in changed:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, _signals.defaults[number])

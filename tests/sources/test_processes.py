@@ -239,6 +239,32 @@ def test_who_ignores_hangups_goes_on(tmp_path):
     wait_until_dead([child])
 
 
+def test_an_interrupt_while_the_tool_is_being_started(monkeypatch):
+    """It must neither be lost nor leave the tool behind."""
+    real, pids = subprocess.Popen, []
+
+    def popen(*args, **kwargs):
+        child = real(*args, **kwargs)
+        pids.append(child.pid)
+        os.kill(os.getpid(), signal.SIGINT)  # before anybody knows of the child
+        time.sleep(0.01)
+        return child
+
+    monkeypatch.setattr(processes.subprocess, "Popen", popen)
+    with pytest.raises(KeyboardInterrupt):
+        sh("sleep 100")
+    wait_until_dead(pids)
+
+    def missing(*args, **kwargs):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+        raise FileNotFoundError
+
+    monkeypatch.setattr(processes.subprocess, "Popen", missing)
+    with pytest.raises(SystemExit):
+        sh("sleep 100")
+
+
 def test_the_handlers_are_put_back():
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     sh("true")
