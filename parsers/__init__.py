@@ -180,6 +180,13 @@ _TOOLS = (
         (" ports ",),
         "node_list",
     ),
+    Format(
+        "opensm-subnet.lst",
+        "fabric",
+        r"\{ (?:SW|CA|R[Tt]|\*\*)(?:-SM)? Ports:[0-9A-Fa-f]{1,3} SystemGUID:",
+        (" SystemGUID:",),
+        "subnet_list",
+    ),
     Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)),
 )
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
-from ibkit.collectors.fabric import LINK_TOOL, TOOL, collect_fabric
+from ibkit.collectors.fabric import READS, collect_fabric
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.fabric import (
     LINK_COLUMNS,
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if site.origin.kind == "raw":
         from ibkit.sources.raw import require_tool
 
-        require_tool(site, (TOOL, LINK_TOOL), "fabric")
+        require_tool(site, READS, "fabric")
     fabric = collect_fabric(site.subnet)
     if args.json:
         print_json(fabric_document(fabric, with_ports=args.what == "ports"))
