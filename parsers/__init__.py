@@ -32,20 +32,22 @@ class Format(NamedTuple):
 #: What only a parallel job's runtime prints, wherever in a line: launchers put tags and times before it.
 _JOB_MARKS = (
     r"\bNCCL (?:INFO|WARN|TRACE) |\bNCCL version \d|\b\S{1,80}:\d+:\d+ \[\d+\] (?:INFO|WARN) ",
-    r"\bUCX  (?:FATAL|ERROR|WARN|DIAG|INFO|DEBUG|TRACE|REQ|DATA|ASYNC|FUNC|POLL) ",
+    r"\bUCX {1,2}(?:FATAL|ERROR|WARN|DIAG|INFO|DEBUG|TRACE|REQ|DATA|ASYNC|FUNC|POLL) ",
     r"\[\d{9,11}\.\d{3,9}\] \[\S{1,80}:\d+ {0,9}:",  # UCX's tables
     r"# Memory domain: |# UCP endpoint",  # ucx_info
     r"\[[\w.-]{1,80}:\d{2,9}\] ",  # Open MPI's own lines
     r"\bhelp-mpi-|\bOpen MPI v?\d|\(Open MPI\) \d|\bopen-mpi\b|MPI processes? |Data for JOB \[",
     r"Host \d+ \[\S{1,80}\] ranks \d",  # Open MPI's hook/comm_method
+    r"\[[\w.-]{1,80}\]\[\[\d+,\d+\],\d+\]\[|ORTE was unable|PRTE has |\[[\w.-]{1,80}:mpi_rank_\d+\]",
+    r"# OSU MPI|# nThread \d+ nGpus|# {1,2}Rank {1,9}\d+ (?:Group|Pid) |\brank \d+ (?:of|out of) \d",  # benchmarks
     r"A high-performance Open MPI|Another transport will be used instead|Connection summary: \(",
     r"\bMPI startup\(\): |\blibfabric:\S{1,80}:|\blibfabric provider: |\bprovider: \S{1,60}, score = \d",
     r"\[Gloo\] Rank |\bMVAPICH2|\bGloo connectFullMesh ",
 )
 _JOB_WORDS = (
-    "NCCL", "INFO ", "WARN ", "UCX  ", "] ", "# Memory domain: ", "# UCP endpoint", "help-mpi-", "Open MPI", "open-mpi",
+    "NCCL", "INFO ", "WARN ", "UCX ", "] ", "# Memory domain: ", "# UCP endpoint", "help-mpi-", "Open MPI", "open-mpi",
     "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
-    "provider: ", "MVAPICH2", "Gloo",
+    "provider: ", "MVAPICH2", "Gloo", "][[", "ORTE was", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
