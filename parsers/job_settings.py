@@ -66,12 +66,12 @@ class Reader:
         else:
             if prompt := _PROMPT.match(text):
                 text = text[prompt.end() :]
-            if found := _ASSIGNMENT.match(text):
-                yield from _variable(found.group(1), found.group(2), said)
-            elif _COMMAND.match(" ".join(text.split())):
+            if _COMMAND.match(" ".join(text.split())):
                 goes_on = next((found.group(1) for word in text.split() if (found := _LAUNCHER.match(word))), "")
                 yield Launch(said)
                 yield from _command(text.split(), said, goes_on)
+            elif assigned := _ASSIGNMENT.match(text):
+                yield from _variable(assigned.group(1), assigned.group(2), said)
         if text.endswith("\\"):
             self._launcher, self._number = goes_on, line.number + 1
 

@@ -1,0 +1,386 @@
+"""Open MPI's lines, 1.2 to 5.0: the formats of its sources."""
+# ruff: noqa: E501 - log lines are as long as they are
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibkit.parsers import openmpi
+from ibkit.parsers.job_facts import Failure, Version
+from ibkit.parsers.log_lines import IGNORE, shape, to_line
+
+WHO = "[n01:04711] "
+DASHES = "-" * 74
+
+
+def facts(text: str) -> list[openmpi.OpenMpiFact]:
+    reader = openmpi.Reader()
+    found: list[openmpi.OpenMpiFact] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if openmpi.worth(shape(line.encode())) != IGNORE:
+            found += list(reader.read(to_line(number, line.encode())))
+    return found + list(reader.finish())
+
+
+def only(text: str) -> openmpi.OpenMpiFact:
+    (fact,) = facts(text)
+    return fact
+
+
+@pytest.mark.parametrize(
+    ("text", "btl", "peer", "node", "better"),
+    [
+        ("mca: bml: Using openib btl to [[31337,1],5] on node n02", "openib", 5, "n02", None),  # 1.8, 1.10
+        (
+            "mca: bml: Using tcp btl for send to [[31337,1],5] on node n02.cluster",
+            "tcp",
+            5,
+            "n02.cluster",
+            None,
+        ),  # 2.x and later
+        ("mca: bml: Using tcp btl for send to [[31337,1],5] on node unknown", "tcp", 5, None, None),
+        (
+            "mca: bml: Not using tcp btl for send to [[31337,1],5] on node n02 because openib btl has higher exclusivity (1024 > 100)",
+            "tcp",
+            5,
+            "n02",
+            "openib",
+        ),
+        (
+            "mca: bml: Not using tcp btl to [[31337,1],5] on node n02 because openib btl has higher exclusivity (1024 > 100)",
+            "tcp",
+            5,
+            "n02",
+            "openib",
+        ),
+    ],
+)
+def test_bml_lines(text: str, btl: str, peer: int, node: str | None, better: str | None) -> None:
+    fact = only(WHO + text)
+    assert isinstance(fact, openmpi.Btl)
+    assert (fact.btl, fact.peer, fact.node, fact.better, fact.family) == (btl, peer, node, better, 31337)
+    assert (fact.said.host, fact.said.pid) == ("n01", 4711)
+
+
+@pytest.mark.parametrize("component", ["ob1", "ucx", "cm", "yalla"])
+def test_the_selected_pml(component: str) -> None:
+    fact = only(f"{WHO}select: component {component} selected")
+    assert isinstance(fact, openmpi.Pml)
+    assert fact.component == component
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select: component v not in the include list",
+        "select: component monitoring selected",
+        "select: initializing pml component ucx",
+        "select: init returned priority 51",
+    ],
+)
+def test_noise_of_the_selection(text: str) -> None:
+    assert not facts(WHO + text)
+
+
+def test_pml_ucx_in_use_and_its_support_level() -> None:
+    path = "../../../../../../"
+    assert only(f"{WHO}{path}ompi/mca/pml/ucx/pml_ucx.c:411 connecting to proc. 1")[1] == "ucx"
+    assert (
+        only(f"{WHO}{path}opal/mca/common/ucx/common_ucx.c:337 support level is transports only")[1]
+        == "transports only"
+    )
+    assert only(f"{WHO}common_ucx.c:264  ucx is enabled on any transport or device")[1] == "any"
+    assert only(f"{WHO}pml_ucx.c:197 mca_pml_ucx_open: UCX version 1.13.1")[1:] == ("UCX", "1.13.1")
+
+
+def test_the_pml_mismatch_is_fatal() -> None:
+    fact = only("[n02:00007] [[57,1],5] selected pml ob1, but peer [[57,1],0] on n01 selected pml ucx")
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.is_fatal, fact.detail) == ("pml-mismatch", True, "ob1, ucx on n01")
+
+
+def test_openib_ports_and_matching_layers() -> None:
+    fact = only(f"{WHO}[rank=3] openib: using port mlx5_0:1")
+    assert isinstance(fact, openmpi.OpenibPort)
+    assert (fact.device, fact.said.rank) == ("mlx5_0:1", 3)
+    assert only(f"{WHO}mca:base:select:(  mtl) Selected component [psm2]")[1] == "psm2"
+    assert only(f"{WHO}mtl_ofi_component.c:346: mtl:ofi:prov: psm2")[1] == "psm2"
+    assert only(f"{WHO}mtl_ofi_component.c:342: mtl:ofi:provider: cxi")[1] == "cxi"
+    assert not facts(f"{WHO}mtl_ofi_component.c:367: mtl:ofi:provider:domain: cxi0")
+    assert not facts(f'{WHO}mtl_ofi_component.c:586: mtl:ofi:provider_include = "tcp"')
+
+
+def test_interfaces_of_the_tcp_module() -> None:
+    """`Using interface` is also printed for the names of the exclude list: it tells nothing."""
+    assert only(f"{WHO}btl:tcp: using ipv4 interface ib0")[1] == "ib0"
+    assert not facts(f"{WHO}btl: tcp: Using interface: sppp ")
+
+
+HELPS = {
+    "no-nics": f"""{DASHES}
+[[52456,1],5]: A high-performance Open MPI point-to-point messaging module
+was unable to find any relevant network interfaces:
+
+Module: OpenFabrics (openib)
+  Host: gpu005
+
+Another transport will be used instead, although this may result in
+lower performance.
+{DASHES}""",
+    "no-port": f"""{DASHES}
+WARNING: There is at least non-excluded one OpenFabrics device found,
+but there are no active ports detected (or Open MPI was unable to use
+them).  This is most certainly not what you wanted.  Check your
+cables, subnet manager configuration, etc.  The openib BTL will be
+ignored for this job.
+
+  Local host: gpu005
+{DASHES}""",
+    "ib-port-refused": f"""{DASHES}
+By default, for Open MPI 4.0 and later, infiniband ports on a device
+are not used by default.  The intent is to use UCX for these devices.
+You can override this policy by setting the btl_openib_allow_ib MCA parameter
+to true.
+
+  Local host:              gpu005
+  Local adapter:           mlx5_0
+  Local port:              1
+
+{DASHES}""",
+    "openib-init": f"""{DASHES}
+WARNING: There was an error initializing an OpenFabrics device.
+
+  Local host:   gpu005
+  Local device: mlx5_0
+{DASHES}""",
+    "memlock": f"""{DASHES}
+The OpenFabrics (openib) BTL failed to initialize while trying to
+allocate some locked memory.  This typically can indicate that the
+memlock limits are set too low.  For most HPC installations, the
+memlock limits should be set to "unlimited".  The failure occured
+here:
+
+  Local host:    gpu005
+  OMPI source:   btl_openib.c:828
+  Function:      opal_free_list_init()
+  Device:        mlx5_0
+  Memlock limit: 65536
+{DASHES}""",
+    "no-cpc": f"""{DASHES}
+No OpenFabrics connection schemes reported that they were able to be
+used on a specific port.  As such, the openib BTL (OpenFabrics
+support) will be disabled for this port.
+
+  Local host:           gpu005
+  Local device:         mlx5_0
+  Local port:           1
+  CPCs attempted:       rdmacm, udcm
+{DASHES}""",
+    "no-parameters": f"""{DASHES}
+WARNING: No preset parameters were found for the device that Open MPI
+detected:
+
+  Local host:            gpu005
+  Device name:           mlx5_0
+  Device vendor ID:      0x02c9
+  Device vendor part ID: 4123
+{DASHES}""",
+    "device-missing": f"""{DASHES}
+WARNING: One or more nonexistent OpenFabrics devices/ports were
+specified:
+
+  Host:                 gpu005
+  MCA parameter:        mca_btl_if_include
+  Nonexistent entities: mlx4_0
+{DASHES}""",
+}
+DETAILS = {"no-nics": "OpenFabrics (openib)", "memlock": "65536", "no-cpc": "rdmacm, udcm", "device-missing": "mlx4_0"}
+
+
+@pytest.mark.parametrize("tag", ["", "[1,5]<stderr>:"])
+@pytest.mark.parametrize("topic", sorted(HELPS))
+def test_help_messages(topic: str, tag: str) -> None:
+    text = "\n".join(tag + line for line in HELPS[topic].split("\n"))
+    fact = only(text)
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.host, fact.is_fatal) == (topic, "gpu005", False)
+    assert fact.detail == DETAILS.get(topic)
+    if topic in ("ib-port-refused", "no-cpc"):
+        assert fact.device == "mlx5_0:1"
+
+
+def test_a_repeated_message_about_another_host_is_kept() -> None:
+    text = HELPS["openib-init"] + "\n" + HELPS["openib-init"].replace("gpu005", "gpu006")
+    assert [fact.host for fact in facts(text) if isinstance(fact, Failure)] == ["gpu005", "gpu006"]
+
+
+def test_the_wording_of_12() -> None:
+    fact = only(
+        "[0,1,3]: OpenIB on host n07 was unable to find any HCAs.\nAnother transport will be used instead, although this may result in"
+    )
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.host, fact.detail, fact.said.rank) == ("no-nics", "n07", "OpenIB", 3)
+
+
+def test_repetitions_are_counted_by_mpirun() -> None:
+    fact = only(
+        "[head:00099] 7 more processes have sent help message help-mpi-btl-openib-cpc-base.txt / no cpcs for port"
+    )
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.detail) == ("no-cpc", "7 more processes")
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("Open MPI v4.1.4, package: Debian OpenMPI", "4.1.4"),
+        ("mpirun (Open MPI) 5.0.2", "5.0.2"),
+        ("rank 0 lib Open MPI v4.1.4", "4.1.4"),
+    ],
+)
+def test_versions(text: str, version: str) -> None:
+    fact = only(text)
+    assert isinstance(fact, Version)
+    assert fact.version == version
+
+
+def test_the_version_in_a_help_text_is_none() -> None:
+    """`By default, for Open MPI 4.0 and later` is a policy."""
+    assert not [fact for fact in facts(HELPS["ib-port-refused"]) if isinstance(fact, Version)]
+
+
+MATRIX = """Host 0 [cl-a] ranks 0 - 3
+Host 1 [cl-b] ranks 4 - 6, 9
+
+ host | 0   1
+======|========
+    0 : sm  tcp
+    1 : tcp sm
+
+Connection summary: (pml)
+  on-host:  all connections are sm or self
+  off-host: all connections are tcp
+"""
+
+UCX_MATRIX = """Host 0 [cl-a] ranks 0
+Host 1 [cl-b] ranks 1
+
+ host | 0        1
+======|===================
+    0 : ucx[  2] ucx[  4]
+    1 : ucx[  4] n/a
+
+UCX Transport/Device
+ucx[  2]:
+    posix            memory
+    rc_mlx5          mlx5_0:1
+ucx[  4]:
+    rc_mlx5          mlx5_0:1
+    tcp              eth0
+Connection summary: (pml)
+  on-host:  all connections are ucx=posix;memory,rc_mlx5;mlx5_0:1
+  off-host: all connections are ucx=rc_mlx5;mlx5_0:1,tcp;eth0
+"""
+
+LETTERS = """Host 0 [cl-a] ranks 0
+Host 1 [cl-b] ranks 1, 3, ..
+
+ host | 0 1
+======|=====
+    0 : B A
+    1 : A B
+key: A == ucx=rc_mlx5;mlx5_0:1,ud_mlx5;mlx5_0:1
+key: B == self
+
+Connection summary: (pml)
+  on-host:  all connections are self
+  off-host: most connections are ucx=rc_mlx5;mlx5_0:1,ud_mlx5;mlx5_0:1
+Exceptions:
+  host 1: [1x self] [1x tcp]
+"""
+
+
+def table(text: str) -> openmpi.CommMethod:
+    fact = only(text)
+    assert isinstance(fact, openmpi.CommMethod)
+    return fact
+
+
+def cells(found: openmpi.CommMethod) -> dict[tuple[int, int], tuple[str, ...]]:
+    return {(cell.row, cell.column): cell.methods for cell in found.cells}
+
+
+@pytest.mark.parametrize("tag", ["", "[1,0]<stdout>:", "[prte@1,0]<stdout>: "])
+def test_comm_method_matrix(tag: str) -> None:
+    found = table("\n".join(tag + line for line in MATRIX.split("\n")))
+    assert [(host.name, host.ranks) for host in found.hosts] == [("cl-a", (0, 1, 2, 3)), ("cl-b", (4, 5, 6, 9))]
+    assert cells(found) == {(0, 0): ("sm",), (0, 1): ("tcp",), (1, 0): ("tcp",), (1, 1): ("sm",)}
+    assert (found.on_host, found.off_host, found.is_uniform) == (("sm",), ("tcp",), True)
+    assert [cell.said.line for cell in found.cells] == [6, 6, 7, 7]
+
+
+def test_comm_method_with_ucx_lists() -> None:
+    found = table(UCX_MATRIX)
+    assert cells(found) == {
+        (0, 0): ("posix/memory", "rc_mlx5/mlx5_0:1"),
+        (0, 1): ("rc_mlx5/mlx5_0:1", "tcp/eth0"),
+        (1, 0): ("rc_mlx5/mlx5_0:1", "tcp/eth0"),
+    }  # n/a was never connected
+
+
+def test_comm_method_with_letters() -> None:
+    found = table(LETTERS)
+    assert found.hosts[1].ranks == ()  # the list is cut short
+    assert cells(found)[0, 1] == ("rc_mlx5/mlx5_0:1", "ud_mlx5/mlx5_0:1")
+    assert cells(found)[0, 0] == ("self",)
+    assert not found.is_uniform
+
+
+def test_a_list_cut_at_200_characters_loses_its_last_entry() -> None:
+    long = "ucx=" + ",".join(f"rc_mlx5;mlx5_{n}:1" for n in range(30))
+    found = table(
+        f"Host 0 [a] ranks 0\nHost 1 [b] ranks 1\n\nConnection summary: (pml)\n  off-host: all connections are {long[:199]}"
+    )
+    assert found.off_host[0] == "rc_mlx5/mlx5_0:1"
+    assert all(method.endswith(":1") for method in found.off_host)
+
+
+def test_rows_outside_a_table_are_nothing() -> None:
+    assert not facts("    0 : sm  tcp\nkey: A == tcp\n  off-host: all connections are tcp")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*MATRIX.split("\n"), *UCX_MATRIX.split("\n"), *LETTERS.split("\n"), *HELPS["memlock"].split("\n"), WHO]
+        ),
+        max_size=25,
+    )
+)
+def test_lines_in_any_order_never_fail(lines: list[str]) -> None:
+    facts("\n".join(lines))
+
+
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes_never_fail(data: bytes) -> None:
+    reader = openmpi.Reader()
+    data = data.replace(b"\n", b" ")
+    for raw in (b"Host 0 [a] ranks 0 - 3", data, WHO.encode() + data, b"    0 : " + data, b"key: A == " + data):
+        list(reader.read(to_line(1, raw)))
+    list(reader.finish())
+
+
+@pytest.mark.parametrize("part", ["[a:1] ", "ucx[ 1] ", "x ", "1 - 2, ", "ucx=a;b,", "[["])
+def test_long_lines_take_linear_time(part: str) -> None:
+    start = time.perf_counter()
+    facts(
+        "\n".join(
+            head + part * (65_000 // len(part))
+            for head in ("Host 0 [a] ranks 0", "    0 : ", "key: A == ", WHO, "Module: ")
+        )
+    )
+    assert time.perf_counter() - start < 3
