@@ -5,6 +5,7 @@ A truth names only what is certain (its keys: fixtures/jobs/README.md). The inva
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import pytest
 from ibkit.cli.main import main
 from ibkit.model.mpi import EVIDENCE_CLASSES, STATUSES, VERDICTS
 
-JOBS = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "jobs")
+JOBS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "jobs"))
 NAMES = sorted(entry.name for entry in os.scandir(JOBS) if entry.is_dir())
 EXIT_OF_STATUS = {"as-expected": 0, "undecided": 3}
 #: ANSI escape sequences and other bytes that a printed line may lack.
@@ -92,6 +93,9 @@ def layer_differences(wanted: dict, layer: dict) -> list[str]:
         transport = have.get(frozenset((short(pair["a"]), short(pair["b"]))))
         if transport != pair["transport"]:
             found.append(f"{layer['layer']}: {pair['a']} - {pair['b']} is {transport!r}, not {pair['transport']!r}")
+    for pair in wanted.get("not_pairs", ()):
+        if have.get(frozenset((short(pair["a"]), short(pair["b"])))):
+            found.append(f"{layer['layer']}: {pair['a']} - {pair['b']} is named, but no line says that they talked")
     reasons = {reason["id"] for reason in layer["reasons"]}
     found += [f"{layer['layer']}: reason {r} is missing" for r in wanted.get("reasons", ()) if r not in reasons]
     found += [f"{layer['layer']}: reason {r} is given" for r in wanted.get("not_reasons", ()) if r in reasons]
@@ -108,6 +112,8 @@ def test_the_verdict_is_the_truth(name: str, capsys: pytest.CaptureFixture[str])
         return
     assert document is not None, f"exit status {status} and no document"
     found = differences(truth, status, document)
+    if found and "open" in truth:
+        pytest.xfail(truth["open"])
     assert not found, f"{truth['why']}\n" + "\n".join(found)
 
 
@@ -140,7 +146,10 @@ def test_the_document_keeps_its_promises(name: str, capsys: pytest.CaptureFixtur
             assert reason["fix"].strip()
             assert reason["evidence"], "a reason without evidence"
         if layer["verdict"] not in ("unknown", "none"):
-            assert layer["pairs"] or any(e["class"] in ("path", "selection") for e in document["evidence"])
+            shown = layer["pairs"] or any(e["class"] in ("path", "selection") for e in document["evidence"])
+            if not shown and "open" in truth_of(name):
+                pytest.xfail(truth_of(name)["open"])
+            assert shown, "a verdict, and no line that shows it"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -151,12 +160,12 @@ def test_evidence_stands_where_it_says(name: str, capsys: pytest.CaptureFixture[
         return
     for evidence in document["evidence"]:
         assert evidence["class"] in EVIDENCE_CLASSES
-        path = os.path.join(JOBS, name, os.path.basename(evidence["file"]))  # the job folders are flat
-        with open(path, "rb") as file:
-            lines = file.read().split(b"\n")
+        with open(os.path.join(JOBS, name, evidence["file"]), "rb") as file:
+            data = file.read()
+        lines = (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).split(b"\n")
         assert 1 <= evidence["line"] <= len(lines), evidence
         line = UNPRINTED.sub("", lines[evidence["line"] - 1].decode("utf-8", "replace"))
-        quoted = UNPRINTED.sub("", evidence["text"]).rstrip("…").strip()
+        quoted = UNPRINTED.sub("", evidence["text"]).rstrip("….").strip()
         assert quoted, evidence
         assert quoted in line, evidence
 
