@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from rich.style import Style
-from textual.app import App, SystemCommand
+from textual.app import App, ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
@@ -166,8 +166,8 @@ class IbkitApp(App[None]):
         now = time.monotonic()
         if self.interval_seconds and not self.is_paused:
             self._collect(task for task in self.tasks if self._is_due(task.part, now))
-        if isinstance(self.screen, PageScreen):
-            self.screen.refresh_banner()
+        if self.page_screen is not None:
+            self.page_screen.refresh_banner()
 
     def _is_due(self, part: Part, now: float) -> bool:
         taken = self.snapshot.readings[part].taken
@@ -178,7 +178,7 @@ class IbkitApp(App[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Digits are text in an input; what has no meaning for a replay is not offered there."""
         if action == "page":
-            return isinstance(self.screen, PageScreen) and not isinstance(self.focused, Input)
+            return self.page_screen is not None and not isinstance(self.focused, Input)
         return self.site.origin.kind == "live" or action not in ("refresh_now", "pause", "interval")
 
     def banner(self) -> Line:
@@ -189,6 +189,15 @@ class IbkitApp(App[None]):
         return banner(self.site.origin, Clock(age, self.interval_seconds, self.is_paused, tuple(running)))
 
     # -- pages
+
+    @property
+    def page_screen(self) -> PageScreen | None:
+        """The page in front; None under the help or the palette, and while the application is being taken down."""
+        try:
+            screen = self.screen
+        except ScreenStackError:
+            return None
+        return screen if isinstance(screen, PageScreen) else None
 
     async def action_page(self, name: str) -> None:
         """Show a page; its digit again goes back to its beginning."""
@@ -211,8 +220,8 @@ class IbkitApp(App[None]):
         await self.action_page(target.screen)
         while len(self.screen_stack) > 1:
             await self.pop_screen()
-        screen = self.screen
-        if not isinstance(screen, PageScreen):
+        screen = self.page_screen
+        if screen is None:
             return
         if target.node is not None:
             self.push(NodePage(target.node, target.port), (screen.page.title,))

@@ -220,3 +220,11 @@ async def test_an_error_of_ours_is_kept_and_nothing_is_printed() -> None:
     assert tui.app.crash is error
     assert tui.app._exit_renderables == []
     assert tui.app.return_code == 1
+
+
+async def test_the_clock_may_tick_while_the_application_is_taken_down() -> None:
+    async with running() as tui:
+        await tui.press("q")
+    tui.app._heartbeat()
+    assert tui.app.page_screen is None
+    assert not tui.app.check_action("page", ("nodes",))
