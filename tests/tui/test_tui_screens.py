@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.tui_pilot import SIZES, Driver, running
 from support.tui_scenes import problem, small_fabric
+from textual.command import CommandList
 
 from ibkit.model.fabric import Link
 from ibkit.sources.site import open_site
@@ -340,18 +341,22 @@ async def test_ways_out(keys: tuple[str, ...]) -> None:
         assert not tui.app.is_running
 
 
+async def choose(tui: Driver, key: str, typed: str, hit: str) -> None:
+    """Open the palette, type, and choose the first hit once it is there and highlighted."""
+    await tui.press(key)
+    await tui.type(typed)
+    await tui.until(hit)
+    while tui.app.screen.query_one(CommandList).highlighted is None:
+        await tui.pilot.pause(0.02)
+    await tui.press("enter")
+
+
 @pytest.mark.parametrize("key", ["colon", "ctrl+p"])
 async def test_the_palette_finds_pages_and_nodes(key: str) -> None:
     async with running() as tui:
-        await tui.press(key)
-        await tui.type("n06")
-        await tui.until("Node n06 mlx5_0")
-        await tui.press("enter")
+        await choose(tui, key, "n06", "Node n06 mlx5_0")
         await tui.until("Nodes > n06 mlx5_0 1 port")
-        await tui.press(key)
-        await tui.type("problems")
-        await tui.until("Go to Problems")
-        await tui.press("enter")
+        await choose(tui, key, "problems", "Go to Problems")
         await tui.until("all that was asked for")
 
 
