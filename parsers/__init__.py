@@ -189,6 +189,20 @@ _TOOLS = (
         (" SystemGUID:",),
         "subnet_list",
     ),
+    Format(
+        "ibdiagnet2.db_csv",
+        "fabric",
+        r"START_[A-Z][A-Z0-9_]{1,60}[ \t]{0,9}\n[ \t>|\u2502]{0,40}\"?[A-Za-z]\w{0,60}\"?,",
+        ("START_",),
+        "ibdiagnet_csv",
+    ),
+    Format(
+        "ibdiagnet2.net_dump",
+        "parse",
+        rf"\"[^\n]{{1,80}}\", {{0,9}}[^,\"\n]{{1,40}}, {{0,9}}{_GUID}, LID \d",
+        (", LID ",),
+        "net_dump",
+    ),
     Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)),
 )
 

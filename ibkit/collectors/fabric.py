@@ -1,9 +1,10 @@
-"""The topology of the subnet, from ``ibnetdiscover``, or from a saved ``iblinkinfo`` or ``opensm-subnet.lst``."""
+"""The topology of the subnet, from ``ibnetdiscover``, or from a saved output of another tool that shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ibkit.collectors.ibdiagnet_tables import SECTIONS, assemble_tables
 from ibkit.collectors.link_table import assemble_links
 from ibkit.collectors.mad_tools import explain_failure, label_of, only_stdout
 from ibkit.collectors.routes import EXTENDED_PORT_INFO, describe
@@ -12,18 +13,19 @@ from ibkit.collectors.topology import assemble
 from ibkit.model.fabric import Fabric
 from ibkit.model.ids import Guid
 from ibkit.parsers import diag_messages as diag
-from ibkit.parsers import iblinkinfo, ibnetdiscover, subnet_list
+from ibkit.parsers import ibdiagnet_csv, iblinkinfo, ibnetdiscover, subnet_list
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.bulk import no_cyclic_gc
 from ibkit.parsers.diag_messages import Message
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 
-TOOL, LINK_TOOL, SUBNET_LIST = "ibnetdiscover", "iblinkinfo", "opensm-subnet.lst"
+TOOL, LINK_TOOL = "ibnetdiscover", "iblinkinfo"
+SUBNET_LIST, TABLES = "opensm-subnet.lst", "ibdiagnet2.db_csv"
 #: Whose outputs are read, where somebody saved one of them.
-READS = (TOOL, LINK_TOOL, SUBNET_LIST)
+READS = (TOOL, LINK_TOOL, SUBNET_LIST, TABLES)
 #: Commands whose answer shows the topology, the best first. Only a source that records answers is asked for more than
 #: one of them.
-_COMMANDS = ((TOOL,), (TOOL, "-p"), (LINK_TOOL,), (LINK_TOOL, "-l"), (SUBNET_LIST,))
+_COMMANDS = ((TOOL,), (TOOL, "-p"), (LINK_TOOL,), (LINK_TOOL, "-l"), (SUBNET_LIST,), (TABLES,))
 #: A sweep of 11,200 HCAs takes 10 to 20 s; one of a fabric full of nodes that do not answer takes minutes.
 DEADLINE_SECONDS = 600.0
 #: Messages beyond this are counted, not described one by one.
@@ -77,6 +79,11 @@ def _read(
     if answer.argv[0] == SUBNET_LIST:
         listed = subnet_list.parse(answer.out, source=label)
         return (), None, lambda clean: assemble_list(listed, source=label)
+    if answer.argv[0] == TABLES:
+        tables = ibdiagnet_csv.parse(answer.out, source=label, sections=SECTIONS)
+        if not tables.value:
+            raise NotThisFormat(f"{label}: no section of nodes")
+        return (), None, lambda clean: assemble_tables(tables, source=label)
     parsed = ibnetdiscover.parse(answer.out, source=label)
     if not (parsed.value.blocks or parsed.value.rows or parsed.value.sweeps):
         raise NotThisFormat(f"{label}: messages only")

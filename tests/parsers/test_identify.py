@@ -19,6 +19,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 TOOLS = {
     "ibaddr": "ibaddr",
     "ibhosts": "ibhosts, ibswitches or ibnodes",
+    "ibdiagnet2.db_csv": "ibdiagnet2.db_csv",
+    "ibdiagnet2.net_dump": "ibdiagnet2.net_dump",
     "iblinkinfo": "iblinkinfo",
     "ibnetdiscover": "ibnetdiscover",
     "ibportstate": "ibportstate",
@@ -43,6 +45,7 @@ COMMANDS = {
     "ibstatus": "status", "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
     **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
     "ibaddr": "resolve", "opensm": "sm", "opensm-subnet.lst": "fabric",
+    "ibdiagnet2.db_csv": "fabric", "ibdiagnet2.net_dump": "parse",
     "sminfo": "sm", "smpquery/pkeys": "partitions", "smpquery": "fabric", "saquery/pkeys": "partitions",
     "saquery/is-sm": "sm", "saquery/paths": "resolve", "saquery/guids": "resolve", "saquery/forwarding": "path",
     "saquery": "fabric",
