@@ -154,10 +154,22 @@ _TOOLS = (
     Format(
         "ibstatus",
         "status",
-        r"Infiniband device '[^'\n]{1,80}' port \d+ status:|Fatal error: {1,2}No devices",
+        r"Infiniband device '[^'\n]{1,80}' port (?:\d+|\*) status:|Fatal error: {1,2}(?:No devices|device '\*')",
         ("Infiniband device", "Fatal error"),
+        "ibstatus",
     ),
-    Format("ibv_devinfo", "status", r"hca_id:\s", ("hca_id:",)),
+    Format("ibv_devinfo", "status", r"hca_id:\s", ("hca_id:",), "ibv_devinfo"),
+    Format(
+        "ibdev2netdev",
+        "status",
+        r"(?:[0-9a-f.:]{12} )?\S{1,64} (?:\([^\n]{1,250}? )?port \d{1,3} (?:\([A-Z_ ]{1,20}\) )?"
+        r"==> \S{1,40} \((?:Up|Down)\)",
+        ("==> ",),
+        "ibdev2netdev",
+    ),
+    Format(
+        "show_gids", "status", r"DEV\s+PORT\s+INDEX\s+GID\s|n_gids_found=\d", ("INDEX", "n_gids_found="), "show_gids"
+    ),
     Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
     Format(
         "rdma",

@@ -56,9 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _refuse_other_tools(site: Site) -> None:
     if site.origin.kind == "raw":
+        from ibkit.collectors.pasted import TOOLS
         from ibkit.sources.raw import require_tool
 
-        require_tool(site, ("ibstat",), "status")
+        require_tool(site, TOOLS, "status")
 
 
 def _print(hosts: Sequence[HostHcas]) -> None:

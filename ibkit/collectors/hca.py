@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.collectors import sysfs
 from ibkit.collectors.absence import explain_absence
 from ibkit.model.host import Hca, HostHcas
 from ibkit.parsers.base import Problem
-from ibkit.sources.base import Source
+from ibkit.sources.base import NOT_RECORDED, Source
 
 _DIGITS = re.compile(r"([0-9]{1,9})")
 
@@ -23,8 +23,16 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
     names = sorted((entry.name for entry in listing.entries or () if entry.kind in ("link", "folder")), key=_natural)
     hcas, problems = _with_verbs(source, names) if whole else _from_sysfs(source, names)
     if any(hca.error is None for hca in hcas):
+        hcas = with_planes(hcas)
         seen = HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
         return _with_surroundings(source, seen) if whole else seen
+    if listing.error == NOT_RECORDED:  # one tool's output, or a log of several
+        from ibkit.collectors.pasted import read_pasted
+
+        told, found = read_pasted(source)
+        if told or found:
+            told = tuple(with_planes(told))
+            return HostHcas(host, told, (*found, *_advice(told)))
     from ibkit.collectors.ibstat import read_hcas  # a start that /sys suffices for does not pay for it
 
     told, found = read_hcas(source)
@@ -33,6 +41,26 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
     if hcas:
         return HostHcas(host, tuple(hcas), tuple(problems))
     return HostHcas(host, problems=(explain_absence(source, listing), *problems, *found))
+
+
+def with_planes(hcas: Sequence[Hca]) -> list[Hca]:
+    """Each device for subnet management of an XDR card with the name of the one whose planes its ports are.
+
+    The driver calls it smi and a number; both are of one PCI function, and of one card in any case.
+    """
+    found = []
+    for hca in hcas:
+        if hca.name.startswith("smi"):
+            same = [one.name for one in hcas if not one.name.startswith("smi") and _is_one_card(one, hca)]
+            hca = hca._replace(planes_of=same[0]) if len(same) == 1 else hca
+        found.append(hca)
+    return found
+
+
+def _is_one_card(one: Hca, other: Hca) -> bool:
+    if one.bus_address and other.bus_address:
+        return one.bus_address == other.bus_address
+    return bool(one.system_image_guid) and one.system_image_guid == other.system_image_guid
 
 
 def _with_surroundings(source: Source, host: HostHcas) -> HostHcas:

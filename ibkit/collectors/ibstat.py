@@ -6,7 +6,7 @@ import re
 
 from ibkit.model.host import Hca, HcaPort
 from ibkit.model.ids import Guid
-from ibkit.model.port_state import what_counts
+from ibkit.model.port_state import counted
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.ibstat import IbstatDevice, IbstatPort, parse
 from ibkit.sources.base import MISSING, NOT_RECORDED, Source
@@ -35,11 +35,12 @@ def read_hcas(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
     except NotThisFormat:
         reason = (answer.err.strip() or answer.out.strip()).splitlines()[0]
         return (), [*problems, Problem("tool-failed", reason[:500], None, answer.command)]
-    return tuple(_hca(device) for device in parsed.value), [*problems, *parsed.problems]
+    return tuple(counted(hca_of(device)) for device in parsed.value), [*problems, *parsed.problems]
 
 
-def _hca(device: IbstatDevice) -> Hca:
-    hca = Hca(
+def hca_of(device: IbstatDevice) -> Hca:
+    """The device as printed, its registers too."""
+    return Hca(
         device.name or "",
         node_guid=_guid(device.node_guid),
         system_image_guid=_guid(device.system_image_guid),
@@ -49,8 +50,8 @@ def _hca(device: IbstatDevice) -> Hca:
         node_type=device.node_type if device.node_type != "???" else None,
         source="ibstat",
         error=device.error,
+        ports=tuple(_port(port) for port in device.ports),
     )
-    return hca._replace(ports=tuple(what_counts(_port(port), hca) for port in device.ports))
 
 
 def _port(port: IbstatPort) -> HcaPort:

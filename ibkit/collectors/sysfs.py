@@ -102,12 +102,8 @@ class _Folder:
             return None
 
     def coded(self, name: str, words: dict[int, str], *, expected: bool = False) -> str | None:
-        """``4: ACTIVE``: the word of the code in ``words``, else the kernel's word."""
-        text = self.text(name, expected=expected)
-        found = _CODED.match(text or "")
-        if found:
-            return words.get(int(found[1]), found[2])
-        return text
+        """The word of a code, see :func:`word_of`."""
+        return word_of(self.text(name, expected=expected), words)
 
     def number(self, name: str) -> int | None:
         """A decimal or ``0x`` number."""
@@ -198,12 +194,24 @@ def _rate(folder: _Folder) -> tuple[float | None, str | None, str | None]:
     text = folder.text("rate")
     if text is None:
         return None, None, None
+    told = rate_of(text)
+    if told is None:
+        folder.problem(f"rate is {text!r:.80}", "rate", "bad-value")
+    return told or (None, None, None)
+
+
+def rate_of(text: str) -> tuple[float | None, str | None, str | None] | None:
+    """Gb/s, width and speed of the kernel's text; None where it is not that."""
     found = _RATE.match(text)
     if not found:
-        folder.problem(f"rate is {text!r:.80}", "rate", "bad-value")
-        return None, None, None
-    rate = float(found[1])
-    return rate or None, f"{found[2]}x" if found[2] else None, found[3]
+        return None
+    return float(found[1]) or None, f"{found[2]}x" if found[2] else None, found[3]
+
+
+def word_of(text: str | None, words: dict[int, str]) -> str | None:
+    """``4: ACTIVE``: the word of the code in ``words``, else the kernel's word."""
+    found = _CODED.match(text or "")
+    return words.get(int(found[1]), found[2]) if found else text
 
 
 def _gids(folder: _Folder, whole: bool, only: Iterable[int]) -> Iterator[tuple[int, Gid]]:

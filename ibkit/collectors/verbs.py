@@ -21,9 +21,9 @@ _NODE_TYPES = {
 }  # fmt: skip
 _LINK_LAYERS = {1: INFINIBAND, 2: ETHERNET}
 _GID_TYPES = {0: "IB", 1: "RoCE v1", 2: "RoCE v2"}
-_LANES = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
+LANES = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
 #: Name and Gb/s of one lane.
-_SPEEDS = {
+SPEEDS = {
     1: ("SDR", 2.5), 2: ("DDR", 5.0), 4: ("QDR", 10.0), 8: ("FDR10", 10.0), 16: ("FDR", 14.0), 32: ("EDR", 25.0),
     64: ("HDR", 50.0), 128: ("NDR", 100.0), 256: ("XDR", 200.0),
 }  # fmt: skip
@@ -66,7 +66,7 @@ def merge(sysfs: Hca, verbs: Hca) -> tuple[Hca, list[Problem]]:
             merged, found = _merge_port(f"{sysfs.name} port {port.port}", port, other)
             ports.append(merged)
             problems += found
-    return _fill(verbs, sysfs)._replace(ports=tuple(ports)), problems
+    return fill(verbs, sysfs)._replace(ports=tuple(ports)), problems
 
 
 def _merge_port(where: str, sysfs: HcaPort, verbs: HcaPort) -> tuple[HcaPort, list[Problem]]:
@@ -79,7 +79,7 @@ def _merge_port(where: str, sysfs: HcaPort, verbs: HcaPort) -> tuple[HcaPort, li
         sysfs = sysfs._replace(rate_gbps=None, width=None, speed=None)
         problems.append(Problem("unknown-speed", f"{where}: neither sysfs nor verbs has a name for the link's speed"))
     problems += [_contradiction(where, *found) for found in _conflicts(sysfs, verbs, _PORT_FIELDS)]
-    return _fill(verbs, sysfs), problems
+    return fill(verbs, sysfs), problems
 
 
 def _conflicts(sysfs: Any, verbs: Any, fields: tuple[str, ...]) -> Iterator[tuple[str, Any, Any]]:
@@ -97,7 +97,7 @@ def _short(value: Any) -> str:
     return f"a table of {len(value)} entries" if isinstance(value, tuple) else str(value)
 
 
-def _fill(speaker: Any, other: Any) -> Any:
+def fill(speaker: Any, other: Any) -> Any:
     """The speaker's record with the other's value wherever the speaker knows nothing."""
     gaps = {field for field in speaker._fields if getattr(speaker, field) in (None, ())}
     return speaker._replace(**{field: getattr(other, field) for field in gaps})
@@ -132,8 +132,8 @@ def _hca(name: str, told: dict[str, Any]) -> Hca:
 
 def _port(told: dict[str, Any], hca: Hca) -> HcaPort:
     link_layer = _LINK_LAYERS.get(_number(told, "link_layer") or 0)
-    lanes = _LANES.get(_number(told, "active_width") or 0)
-    speed, lane_gbps = _SPEEDS.get(_number(told, "active_speed") or 0, (None, None))
+    lanes = LANES.get(_number(told, "active_width") or 0)
+    speed, lane_gbps = SPEEDS.get(_number(told, "active_speed") or 0, (None, None))
     gids = told.get("gids")
     pkeys = told.get("pkeys")
     return HcaPort(
@@ -178,8 +178,12 @@ def _pkeys(told: list[Any]) -> Iterator[PKey]:
 
 
 def _mtu(told: dict[str, Any], name: str) -> int | None:
-    code = _number(told, name) or 0
-    return 128 << code if 1 <= code <= 5 else None
+    return mtu_bytes(_number(told, name))
+
+
+def mtu_bytes(code: int | None) -> int | None:
+    """The bytes of an MTU's code."""
+    return 128 << code if code is not None and 1 <= code <= 5 else None
 
 
 def _guid(told: dict[str, Any], name: str) -> Guid | None:

@@ -90,6 +90,7 @@ def _device(host: HostHcas, hca: Hca) -> dict[str, Any]:
         "vendor_id": None if hca.vendor_id is None else f"0x{hca.vendor_id:06x}",
         "vendor_part_id": hca.vendor_part_id,
         "node_description": hca.node_description,
+        "planes_of": hca.planes_of,
         "pci": None if hca.pci is None else _pci(hca.pci),
         "hw_counters": _counters(hca.hw_counters),
         "error": hca.error,
@@ -121,9 +122,9 @@ def _port(port: HcaPort) -> dict[str, Any]:
         "gids": [
             {"index": entry.gid_index, "gid": str(entry.gid), "type": entry.type, "netdev": entry.netdev}
             for entry in port.gids
-        ] if looked else None,
+        ] if looked or port.gids else None,
         "pkeys": [str(pkey) for pkey in port.pkeys] if looked else None,
-        "netdevs": list(port.netdevs) if looked else None,
+        "netdevs": list(port.netdevs) if looked or port.netdevs else None,
         "counters": _counters(port.counters),
         "hw_counters": _counters(port.hw_counters),
         "unreadable_counters": {

@@ -130,7 +130,8 @@ class Hca(NamedTuple):
 
     ``node_type`` is CA, RNIC (iWARP) ... as the kernel says, ``driver`` the kernel's driver of the bus device.
     ``vendor_id`` is the IEEE OUI of the vendor, ``vendor_part_id`` his number for the part. ``source`` is who spoke:
-    verbs, sysfs or ibstat. ``error`` says why the device could not be read, then little else is known of it.
+    verbs, sysfs or the tool. ``planes_of`` names the device whose link's planes its ports are (XDR). ``error`` says why
+    the device could not be read, then little else is known of it.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Hca(NamedTuple):
     error: str | None = None
     pci: PciFunction | None = None
     hw_counters: CounterTable | None = None
+    planes_of: str | None = None
 
 
 class HostHcas(NamedTuple):

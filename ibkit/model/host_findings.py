@@ -36,12 +36,19 @@ def _findings_of(host: HostHcas) -> Iterator[Finding]:
     for hca in host.hcas:
         if hca.error:
             yield Finding("device-unreadable", f"the device cannot be read: {hca.error}", name, hca.name)
+        if hca.planes_of and len({(port.state, port.rate_gbps) for port in hca.ports}) > 1:
+            text = f"the planes of {hca.planes_of}'s link differ: {', '.join(_plane(port) for port in hca.ports)}"
+            yield Finding("planes-differ", text, name, hca.name)
         for port in hca.ports:
             conditions.add(condition(port))
             if found := _wrong_with(port):
                 yield Finding(found[0], found[1], name, hca.name, port.port)
     if conditions == {DORMANT}:
         yield Finding("no-active-port", "no port of this host has a link", name)
+
+
+def _plane(port: HcaPort) -> str:
+    return f"{port.port} {port.state}" + (f" {port.rate_gbps:g} Gb/s" if port.rate_gbps else "")
 
 
 def _wrong_with(port: HcaPort) -> tuple[str, str] | None:

@@ -23,6 +23,10 @@ PERMISSIVE_LID = 0xFFFF
 #: work; the evidence does not tell.
 ACTIVE, DORMANT, FAULTY, UNKNOWN = "active", "dormant", "faulty", "unknown"
 
+#: Vendor and part as verbs tells them: Intel's Omni-Path adapters; Amazon, whose only adapter is EFA.
+_OPA_PARTS = ((0x1175, 0x24F0), (0x1175, 0x24F1))
+_AMAZON = 0x1D0F
+
 TRAINING = "PortConfigurationTraining"
 _DORMANT_STATES = ("Sleep", "Polling", "Disabled")
 _LINKED_STATES = ("LinkUp", "LinkErrorRecovery")
@@ -60,6 +64,11 @@ def what_counts(port: HcaPort, device: Hca) -> HcaPort:
     return port._replace(lid=_unicast(port.lid, wide=wide), sm_lid=_unicast(port.sm_lid, wide=wide))
 
 
+def counted(device: Hca) -> Hca:
+    """The device with ``what_counts`` of each port."""
+    return device._replace(ports=tuple(what_counts(port, device) for port in device.ports))
+
+
 def transport_of(device: Hca, link_layer: str | None) -> str | None:
     """What a port of this device speaks: ib, roce, iwarp, opa, efa, or None.
 
@@ -68,7 +77,9 @@ def transport_of(device: Hca, link_layer: str | None) -> str | None:
     """
     if device.driver == "hfi1" or device.name.startswith(("hfi1", "opap", "opao", "opax")):
         return "opa"
-    if device.driver == "efa" or device.name.startswith("efa_"):
+    if (device.vendor_id, device.vendor_part_id) in _OPA_PARTS:
+        return "opa"
+    if device.driver == "efa" or device.name.startswith("efa_") or device.vendor_id == _AMAZON:
         return "efa"
     if device.node_type and "RNIC" in device.node_type:
         return "iwarp"

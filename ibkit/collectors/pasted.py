@@ -1,0 +1,259 @@
+"""HCAs from what people paste: output of the tools that print a host's ports, one of them or several in one log.
+
+A tool that comes first in the list speaks, the later ones fill in what it did not tell, and where two contradict each
+other (a log may span a change) that is a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+from ibkit.collectors.ibstat import hca_of
+from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX, rate_of, word_of
+from ibkit.collectors.verbs import LANES, SPEEDS, fill, mtu_bytes
+from ibkit.model.host import GidEntry, Hca, HcaPort
+from ibkit.model.ids import Gid, Guid
+from ibkit.model.port_state import ETHERNET, INFINIBAND, PHYSICAL_STATE_OF_CODE, STATE_OF_CODE, counted
+from ibkit.parsers import ibdev2netdev, ibstat, ibstatus, ibv_devinfo, rdma, show_gids
+from ibkit.parsers.base import NotThisFormat, Parsed, Problem
+from ibkit.parsers.erased import Any
+from ibkit.parsers.ibdev2netdev import NetdevRow
+from ibkit.parsers.ibstatus import IbstatusPort
+from ibkit.parsers.ibv_devinfo import DevinfoDevice, DevinfoPort
+from ibkit.parsers.rdma import RdmaRow
+from ibkit.parsers.show_gids import GidRow
+from ibkit.sources.base import Source
+
+#: What two tools must agree on.
+_AGREED = ("state", "physical_state", "link_layer", "lid")
+_RDMA_STATES = {"NOP": "No state change", "DOWN": "Down", "INIT": "Initializing", "ARMED": "Armed", "ACTIVE": "Active"}
+_RDMA_PHYSICAL = {
+    "SLEEP": "Sleep", "POLLING": "Polling", "DISABLED": "Disabled", "ARMED": "PortConfigurationTraining",
+    "LINK_UP": "LinkUp", "LINK_ERROR_RECOVER": "LinkErrorRecovery", "PHY_TEST": "PhyTest",
+}  # fmt: skip
+_TRANSPORTS = {"iWARP": "RNIC", "InfiniBand": "CA", "unspecified": "unspecified", "usNIC": "usNIC"}
+
+
+def read_pasted(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
+    """All devices that any of the tools names, and what could not be read."""
+    problems: list[Problem] = []
+    hcas: dict[str, Hca] = {}
+    nameless = []
+    for tool, parse, convert in _TOOLS:
+        answer = source.run((tool,))
+        if answer.failure or not answer.stdout.strip():
+            continue
+        try:
+            parsed = parse(answer.out, source=tool)
+        except NotThisFormat:
+            continue
+        problems += parsed.problems
+        for hca in convert(parsed.value):
+            if not hca.name:
+                nameless.append(hca)
+            elif hca.name in hcas:
+                hcas[hca.name], found = _both(hcas[hca.name], hca, tool)
+                problems += found
+            else:
+                hcas[hca.name] = hca
+    return tuple(counted(hca) for hca in (*hcas.values(), *nameless)), problems
+
+
+def _both(speaker: Hca, other: Hca, tool: str) -> tuple[Hca, list[Problem]]:
+    problems = []
+    others = {port.port: port for port in other.ports}
+    ports = []
+    for port in speaker.ports:
+        told = others.pop(port.port, None)
+        if told is not None:
+            for field in _AGREED:
+                mine, theirs = getattr(port, field), getattr(told, field)
+                if mine is not None and theirs is not None and mine != theirs:
+                    text = f"{speaker.name} port {port.port}: {field} is {mine} by {speaker.source}, {theirs} by {tool}"
+                    problems.append(Problem("contradiction", text, None, tool))
+            port = fill(port, told)
+        ports.append(port)
+    merged: Hca = fill(speaker, other)
+    return merged._replace(ports=tuple(sorted((*ports, *others.values()), key=lambda one: one.port))), problems
+
+
+def _of_ibstat(devices: Iterable[ibstat.IbstatDevice]) -> Iterator[Hca]:
+    return (hca_of(device) for device in devices)
+
+
+def _of_ibstatus(ports: Iterable[IbstatusPort]) -> Iterator[Hca]:
+    for name, group in groupby(ports, lambda port: port.device):
+        yield Hca(name, tuple(_ibstatus_port(port) for port in group), source="ibstatus")
+
+
+def _ibstatus_port(told: IbstatusPort) -> HcaPort:
+    rate, width, speed = rate_of(told.rate or "") or (None, None, None)
+    gid = _gid(told.default_gid)
+    return HcaPort(
+        told.port,
+        state=word_of(told.state, STATE_OF_CODE),
+        physical_state=word_of(told.physical_state, PHYSICAL_STATE_OF_CODE),
+        link_layer=told.link_layer,
+        lid=told.base_lid,
+        sm_lid=told.sm_lid,
+        rate_gbps=rate,
+        width=width,
+        speed=speed,
+        port_guid=_port_guid(gid, told.link_layer),
+        tables_whole=None,
+    )
+
+
+def _of_devinfo(devices: Iterable[DevinfoDevice]) -> Iterator[Hca]:
+    for told in devices:
+        transport = (told.transport or "").split(" ")[0]
+        hca = Hca(
+            told.name,
+            node_guid=_guid(told.node_guid),
+            system_image_guid=_guid(told.sys_image_guid),
+            firmware=told.fw_ver if told.fw_ver != "0.0.0" else None,  # what libibverbs makes of none
+            hardware=told.hw_ver,
+            board_id=told.board_id,
+            node_type=_TRANSPORTS.get(transport),
+            vendor_id=told.vendor_id,
+            vendor_part_id=told.vendor_part_id,
+            source="ibv_devinfo",
+        )
+        yield hca._replace(ports=tuple(_devinfo_port(port) for port in told.ports))
+
+
+def _devinfo_port(told: DevinfoPort) -> HcaPort:
+    lanes = LANES.get(told.active_width or 0)
+    speed, lane_gbps = SPEEDS.get(told.active_speed or 0, (None, None))
+    gids = [(entry.gid_index, gid, entry.type) for entry in told.gids or () if (gid := _gid(entry.gid))]
+    first = next((gid for index, gid, _ in gids if index == 0), None)
+    return HcaPort(
+        told.port,
+        state=STATE_OF_CODE.get(told.state or 0),
+        physical_state=PHYSICAL_STATE_OF_CODE.get(told.phys_state or 0),
+        link_layer=told.link_layer if told.link_layer in (INFINIBAND, ETHERNET) else None,
+        lid=told.port_lid,
+        lmc=told.port_lmc,
+        sm_lid=told.sm_lid,
+        sm_sl=told.sm_sl,
+        rate_gbps=lanes * lane_gbps if lanes and lane_gbps else None,
+        width=f"{lanes}x" if lanes else None,
+        speed=speed,
+        port_guid=_port_guid(first, told.link_layer),
+        capability_mask=told.port_cap_flags,
+        gids=tuple(GidEntry(index, gid, _gid_type(kind, told.link_layer)) for index, gid, kind in gids),
+        active_mtu_bytes=mtu_bytes(told.active_mtu),
+        max_mtu_bytes=mtu_bytes(told.max_mtu),
+        tables_whole=None,
+    )
+
+
+def _gid_type(kind: str | None, link_layer: str | None) -> str | None:
+    """The kernel has one name for IB and RoCE v1, and the tool prints types only where they are not the usual one."""
+    if link_layer == INFINIBAND:
+        return "IB"
+    return {"RoCE v2": "RoCE v2", "RoCE v1": "RoCE v1", "IB/RoCE v1": "RoCE v1"}.get(kind or "")
+
+
+def _of_rdma(rows: Iterable[RdmaRow]) -> Iterator[Hca]:
+    for row in rows:
+        if row.kind == rdma.DEVICE:
+            yield Hca(
+                row.device,
+                node_guid=_guid(row.text("node_guid")),
+                system_image_guid=_guid(row.text("sys_image_guid")),
+                firmware=row.text("fw"),
+                node_type={"ca": "CA", "rnic": "RNIC"}.get(row.text("node_type") or ""),
+                source="rdma",
+            )
+        elif row.kind == rdma.LINK and row.port is not None:
+            yield Hca(row.device, (_rdma_port(row, row.port),), source="rdma")
+
+
+def _rdma_port(row: RdmaRow, number: int) -> HcaPort:
+    """Only ports of an InfiniBand link layer have LIDs, and only others name a netdev."""
+    state, physical = row.text("state"), row.text("physical_state")
+    netdev = row.text("netdev")
+    return HcaPort(
+        number,
+        state=_RDMA_STATES.get(state or "", state),
+        physical_state=_RDMA_PHYSICAL.get(physical or "", physical),
+        link_layer=INFINIBAND if "lid" in row.values else ETHERNET if netdev else None,
+        lid=row.number("lid"),
+        lmc=row.number("lmc"),
+        sm_lid=row.number("sm_lid"),
+        netdevs=(netdev,) if netdev else (),
+        tables_whole=None,
+    )
+
+
+def _of_netdevs(rows: Iterable[NetdevRow]) -> Iterator[Hca]:
+    """The state of the interface is not the port's."""
+    for name, group in groupby(rows, lambda row: row.device):
+        told = list(group)
+        ports = [
+            HcaPort(
+                number,
+                state=_RDMA_STATES.get(rows_of[0].state or "", rows_of[0].state),
+                netdevs=tuple(row.netdev for row in rows_of),
+                tables_whole=None,
+            )
+            for number in dict.fromkeys(row.port for row in told)
+            if (rows_of := [row for row in told if row.port == number])
+        ]
+        first = told[0]
+        yield Hca(
+            name, tuple(ports), hca_type=first.hca_type, firmware=first.firmware, bus_address=first.bus_address,
+            source="ibdev2netdev",
+        )  # fmt: skip
+
+
+def _of_gids(rows: Iterable[GidRow]) -> Iterator[Hca]:
+    for (name, number), group in groupby(rows, lambda row: (row.device, row.port)):
+        told = list(group)
+        is_roce = any(row.version == "v2" for row in told)  # InfiniBand's are all v1 there
+        kinds = {"v1": "RoCE v1" if is_roce else None, "v2": "RoCE v2"}
+        port = HcaPort(
+            number,
+            link_layer=ETHERNET if is_roce else None,
+            gids=tuple(
+                GidEntry(row.gid_index, gid, kinds[row.version], row.netdev) for row in told if (gid := _gid(row.gid))
+            ),
+            netdevs=tuple(dict.fromkeys(row.netdev for row in told if row.netdev)),
+            tables_whole=None,
+        )
+        yield Hca(name, (port,), source="show_gids")
+
+
+def _port_guid(first: Gid | None, link_layer: str | None) -> Guid | None:
+    """The interface id of GID 0; on Ethernet GID 0 may be an IPv4 address instead."""
+    if first is None or (first and link_layer != INFINIBAND and first.subnet_prefix != LINK_LOCAL_PREFIX):
+        return None
+    return first.guid
+
+
+def _gid(text: str | None) -> Gid | None:
+    try:
+        return Gid.parse(text or "")
+    except ValueError:
+        return None
+
+
+def _guid(text: str | None) -> Guid | None:
+    try:
+        return Guid.parse(text or "")
+    except ValueError:
+        return None
+
+
+_TOOLS: tuple[tuple[str, Callable[..., Parsed[Any]], Callable[[Any], Iterator[Hca]]], ...] = (
+    ("ibstat", ibstat.parse, _of_ibstat),
+    ("ibv_devinfo", ibv_devinfo.parse, _of_devinfo),
+    ("ibstatus", ibstatus.parse, _of_ibstatus),
+    ("rdma", rdma.parse, _of_rdma),
+    ("ibdev2netdev", ibdev2netdev.parse, _of_netdevs),
+    ("show_gids", show_gids.parse, _of_gids),
+)
+#: The tools whose output `ibkit status` reads from a file.
+TOOLS = tuple(tool for tool, _, _ in _TOOLS)
