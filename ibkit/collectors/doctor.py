@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from ibkit.collectors.absence import NO_DEVICE, RDMA_MODULES
 from ibkit.collectors.access import Identity, may_open, read_identity
+from ibkit.collectors.doctor_launchers import launcher_checks
+from ibkit.collectors.doctor_ports import port_checks
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.pci import PciAdapter, rdma_adapters
 from ibkit.model.checks import BROKEN, DENIED, LIMITED, MISSING, OK, UNKNOWN, Check, Fix, HostChecks
@@ -19,6 +21,9 @@ NODES = "/dev/infiniband"
 _VERBS_CLASS = "/sys/class/infiniband_verbs"
 _MAD_CLASS = "/sys/class/infiniband_mad"
 _MISC_CLASS = "/sys/class/misc"
+
+#: What libibverbs has known since 2008 (``libibverbs/ibverbs.h``); the kernel has spoken 6 as long.
+MIN_ABI, MAX_ABI = 3, 6
 
 #: A tool that only prints its version has no reason to take longer (seconds).
 _TOOL_DEADLINE_SECONDS = 5
@@ -39,9 +44,11 @@ def collect_checks(source: Source, host: str) -> HostChecks:
         checks.append(_connection_manager(source))
         if transports & {"ib", None}:
             checks += _umad(source, nodes, identity)
-    checks.append(_pyverbs(source, in_kernel))
+        checks += port_checks(source, hcas.hcas)
+    checks.append(_pyverbs(source, [hca.name for hca in hcas.hcas if in_kernel and hca.error is None]))
     checks += _tools(source, transports)
     checks.append(_memlock(source, identity))
+    checks += launcher_checks(source)
     return HostChecks(host, tuple(checks), hcas.problems)
 
 
@@ -154,17 +161,31 @@ def _connection_manager(source: Source) -> Check:
     return Check("rdma_cm", MISSING, "kernel module rdma_ucm is not loaded", means, fixes)
 
 
-def _pyverbs(source: Source, has_devices: bool) -> Check:
+def _pyverbs(source: Source, devices: Sequence[str]) -> Check:
     means = "without it, ibkit reads /sys, which knows less"
     answer = source.verbs()
+    abi = (source.read(f"{_VERBS_CLASS}/abi_version").text or "").strip()
+    if abi.isdigit() and not MIN_ABI <= int(abi[:9]) <= MAX_ABI:
+        fixes = _install("rdma-core python3-pyverbs", "rdma-core python3-pyverbs")
+        text = f"the kernel's verbs speak ABI {abi[:9]}, libibverbs knows {MIN_ABI} to {MAX_ABI}"
+        return Check("pyverbs", BROKEN, text, means, fixes)
     if answer.error is None:
-        return Check("pyverbs", OK, f"sees {len(answer.devices or ())} devices", means)
+        told = [one for one in answer.devices or () if isinstance(one, dict)]
+        seen = {one.get("name") for one in told}
+        unseen = [name for name in devices if name not in seen]
+        if unseen:
+            text = f"does not see {_few(unseen)}: libibverbs has no provider that fits, or another version's"
+            return Check("pyverbs", BROKEN, text, means, _install("ibverbs-providers", "libibverbs"))
+        shut = [f"{one.get('name')}: {one.get('error')}" for one in told if one.get("error")]
+        if shut:
+            return Check("pyverbs", DENIED, f"cannot open {_few(shut)}"[:400], means)
+        return Check("pyverbs", OK, f"sees {len(told)} devices", means)
     if answer.error == NOT_RECORDED:
         return Check("pyverbs", UNKNOWN, "not recorded", means)
     if answer.error.startswith(NO_IMPORT):
         venv = Fix("any", "python3 -m venv --system-site-packages VENV   # a virtual environment that sees it")
         return Check("pyverbs", MISSING, answer.error, means, (*_install("python3-pyverbs", "python3-pyverbs"), venv))
-    if not has_devices:
+    if not devices:
         return Check("pyverbs", OK, "imports; there is no device to see", means)
     return Check(
         "pyverbs", BROKEN, answer.error, means, _install("rdma-core python3-pyverbs", "rdma-core python3-pyverbs")

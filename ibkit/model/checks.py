@@ -6,8 +6,10 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 
 #: It is as it should be; not there; there and not for this user; there and too small; there and it does not work;
-#: the evidence does not tell.
-OK, MISSING, DENIED, LIMITED, BROKEN, UNKNOWN = "ok", "missing", "denied", "limited", "broken", "unknown"
+#: differs where it should be the same; the evidence does not tell.
+OK, MISSING, DENIED, LIMITED, BROKEN, DIFFERENT, UNKNOWN = (
+    "ok", "missing", "denied", "limited", "broken", "different", "unknown",
+)  # fmt: skip
 
 
 class Fix(NamedTuple):

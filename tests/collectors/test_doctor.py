@@ -31,7 +31,8 @@ LIMITS = "Limit                     Soft Limit           Hard Limit           Un
 
 
 def infiniband_host(root: Path) -> None:
-    write_device(root, Device("mlx5_0", "b8ce:f603:00aa:0000", [Port(lid=4, sm_lid=1)], "0000:18:00.0"))
+    netdev = {"ib0": {"type": "32", "dev_port": "0"}}
+    write_device(root, Device("mlx5_0", "b8ce:f603:00aa:0000", [Port(lid=4, sm_lid=1)], "0000:18:00.0", netdevs=netdev))
     write_common(root, ["mlx5_0"])
     write(root, "/sys/class/misc/rdma_cm/dev", "10:58\n")
     write(root, "/proc/self/limits", LIMITS.format("unlimited"))
@@ -62,7 +63,20 @@ def host(tmp_path: Path) -> Path:
 def test_a_host_where_all_is_there(host: Path) -> None:
     checks = checks_of(host)
     assert states(checks) == dict.fromkeys(
-        ("devices", "uverbs", "rdma_cm", "umad", "pyverbs", "infiniband-diags", "iproute2", "memlock"), "ok"
+        (
+            "devices",
+            "uverbs",
+            "rdma_cm",
+            "umad",
+            "pkeys",
+            "ib_ipoib",
+            "firmware",
+            "pyverbs",
+            "infiniband-diags",
+            "iproute2",
+            "memlock",
+        ),
+        "ok",
     )
     assert verdict([HostChecks("n01", tuple(checks.values()))]) == "ok"
     assert "44.0" in checks["infiniband-diags"].text

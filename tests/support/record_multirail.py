@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from support.sysfs_tree import RAILS, multirail_host, write
 from support.tree_source import TreeSource
 
+from ibkit.collectors.doctor_launchers import COMMAND as LAUNCHERS
 from ibkit.collectors.everything import OF_A_HOST
 from ibkit.sources.recording import RecordingSource
 from ibkit.sources.writer import Recorded, write_capture
@@ -85,6 +86,14 @@ NEIGHBOURS = [
 TOOLS |= {
     "ip -j -d addr": json.dumps(INTERFACES, separators=(",", ":")) + "\n",
     "ip -j neigh": json.dumps(NEIGHBOURS, separators=(",", ":")) + "\n",
+}
+TOOLS |= {
+    " ".join(LAUNCHERS): (
+        "Id=slurmd.service\nLoadState=loaded\nLimitMEMLOCK=infinity\n\n"
+        "Id=kubelet.service\nLoadState=not-found\nLimitMEMLOCK=8388608\n\n"
+        "Id=ssh.service\nLoadState=loaded\nLimitMEMLOCK=8388608\n\n"
+        "Id=ssh.service\nLoadState=loaded\nLimitMEMLOCK=8388608\n"
+    )
 }
 #: umad belongs to root alone, as most distributions have it.
 NODES = {

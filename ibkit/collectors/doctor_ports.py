@@ -1,0 +1,153 @@
+"""What `ibkit doctor` looks at in devices and ports: partitions, addresses, PCIe, firmware, providers of verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ibkit.collectors.pci import PciBus
+from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
+from ibkit.model.checks import DIFFERENT, LIMITED, MISSING, OK, Check, Fix
+from ibkit.model.host import Hca, HcaPort, PciLink
+from ibkit.sources.base import Source
+
+DEFAULT_PARTITION = 0x7FFF
+PROVIDERS = "/etc/libibverbs.d"
+
+#: The provider of libibverbs for a kernel driver, by the name of its file (rdma-core ``providers/``).
+_PROVIDER_OF = {
+    "mlx5_core": "mlx5", "mlx4_core": "mlx4", "hfi1": "hfi1verbs", "qib": "ipathverbs", "bnxt_en": "bnxt_re",
+    "efa": "efa", "erdma": "erdma", "cxgb4": "cxgb4", "mana": "mana", "ice": "irdma", "i40e": "irdma",
+    "vmw_pvrdma": "vmw_pvrdma",
+}  # fmt: skip
+
+
+def port_checks(source: Source, hcas: Iterable[Hca]) -> Iterator[Check]:
+    """All checks of readable devices that /sys shows."""
+    hcas = [hca for hca in hcas if hca.error is None]
+    active = [(hca, port) for hca in hcas for port in hca.ports if port.state == "Active" and not hca.planes_of]
+    infiniband = [(hca, port) for hca, port in active if port.transport == "ib"]
+    if infiniband:
+        yield _default_partition(infiniband)
+        yield _ipoib(infiniband)
+    roce = [(hca, port) for hca, port in active if port.transport == "roce"]
+    if roce:
+        yield _roce_addresses(roce)
+    yield from _pcie(source, hcas)
+    yield from _same_boards(hcas)
+    yield from _providers(source, hcas)
+
+
+def _default_partition(ports: list[tuple[Hca, HcaPort]]) -> Check:
+    """InfiniBand volume 1, 10.9: two limited members do not reach each other."""
+    means = "jobs and IPoIB use the default partition unless told otherwise; limited members reach only full ones"
+    fix = Fix("any", "echo 'Default=0x7fff, ipoib: ALL=full;' in partitions.conf of OpenSM, then: killall -HUP opensm")
+    without, limited = [], []
+    for hca, port in ports:
+        mine = [pkey for pkey in port.pkeys if pkey.partition == DEFAULT_PARTITION]
+        if not mine:
+            without.append(_place(hca, port))
+        elif not any(pkey.is_full_member for pkey in mine):
+            limited.append(_place(hca, port))
+    if without:
+        return Check("pkeys", MISSING, f"not in the default partition (0x7fff): {_few(without)}", means, (fix,))
+    if limited:
+        return Check("pkeys", LIMITED, f"limited member of the default partition: {_few(limited)}", means, (fix,))
+    return Check("pkeys", OK, "every port is a full member of the default partition (0xffff)", means)
+
+
+def _ipoib(ports: list[tuple[Hca, HcaPort]]) -> Check:
+    means = "IPoIB gives the ports IP addresses, by which rdma_cm, MPI launchers and storage find each other"
+    named = sum(bool(port.netdevs) for _, port in ports)
+    if not named:  # a host with several rails may well have IPoIB on one of them
+        fixes = (Fix("any", "modprobe ib_ipoib"), Fix("any", "ip link set ib0 up; ip address add ADDRESS/24 dev ib0"))
+        return Check("ib_ipoib", MISSING, "no active port has an IPoIB interface", means, fixes)
+    return Check("ib_ipoib", OK, f"{named} of {len(ports)} active ports have an IPoIB interface", means)
+
+
+def _roce_addresses(ports: list[tuple[Hca, HcaPort]]) -> Check:
+    means = "RoCE addresses packets by IP: a port with link-local GIDs alone reaches its own link, no router beyond it"
+    bare = [
+        (hca, port)
+        for hca, port in ports
+        if not any(entry.gid.subnet_prefix != LINK_LOCAL_PREFIX for entry in port.gids)
+    ]
+    if bare:
+        netdev = next((port.netdevs[0] for _, port in bare if port.netdevs), "NETDEV")
+        fixes = (Fix("any", f"ip address add ADDRESS/24 dev {netdev}; ip link set {netdev} up"),)
+        return Check(
+            "roce-address", LIMITED, f"no GID of an IP address: {_few([_place(*one) for one in bare])}", means, fixes
+        )
+    return Check("roce-address", OK, "every active RoCE port has a GID of an IP address", means)
+
+
+def _pcie(source: Source, hcas: list[Hca]) -> Iterator[Check]:
+    means = "the link to the host is slower than both of its ends can, and bounds what the port can move"
+    fix = Fix(
+        "any", "reseat the card or riser; lspci -vv -s ADDRESS | grep -e LnkCap -e LnkSta; look at BIOS bifurcation"
+    )
+    bus = PciBus(source)
+    known = False
+    slow: dict[PciLink, list[str]] = {}
+    for hca in hcas:
+        for link in bus.function(hca.bus_address).links if hca.bus_address else ():
+            known = known or link.width is not None
+            if _is_slow(link):
+                slow.setdefault(link, []).append(hca.name)
+    for link, names in slow.items():
+        text = (
+            f"{_few(names)}: link at {link.address} runs x{link.width} at {link.speed_gts:g} GT/s, "
+            f"both ends can x{link.ceiling_width} at {link.ceiling_speed_gts:g} GT/s"
+        )
+        yield Check("pcie", LIMITED, text, means, (fix,))
+    if known and not slow:
+        yield Check("pcie", OK, "every link runs as both of its ends can", means)
+
+
+def _is_slow(link: PciLink) -> bool:
+    if None in (link.width, link.speed_gts, link.ceiling_width, link.ceiling_speed_gts):
+        return False
+    return bool((link.width or 0) < (link.ceiling_width or 0) or (link.speed_gts or 0) < (link.ceiling_speed_gts or 0))
+
+
+def _same_boards(hcas: list[Hca]) -> Iterator[Check]:
+    """Boards of one kind should run one firmware, with one driver."""
+    means = "ports of one kind of board behave differently; update the older ones"
+    boards: dict[str, dict[tuple[str | None, str | None], list[str]]] = {}
+    for hca in hcas:
+        if hca.board_id and hca.firmware:
+            boards.setdefault(hca.board_id, {}).setdefault((hca.firmware, hca.driver), []).append(hca.name)
+    for board, kinds in boards.items():
+        if len(kinds) > 1:
+            told = "; ".join(
+                f"{_few(names)}: {firmware}{f', driver {driver}' if len({d for _, d in kinds}) > 1 else ''}"
+                for (firmware, driver), names in kinds.items()
+            )
+            fix = Fix("any", "mlxfwmanager --online -u -d PCI-ADDRESS   # or: mstflint -d PCI-ADDRESS -i IMAGE burn")
+            yield Check("firmware", DIFFERENT, f"board {board}: {told}", means, (fix,))
+    if boards and all(len(kinds) == 1 for kinds in boards.values()):
+        yield Check("firmware", OK, "boards of one kind run one firmware", means)
+
+
+def _providers(source: Source, hcas: list[Hca]) -> Iterator[Check]:
+    """A device opens in libibverbs through a provider, which distributions list in a folder."""
+    wanted = {_PROVIDER_OF[hca.driver]: hca.name for hca in hcas if hca.driver in _PROVIDER_OF}
+    listing = source.list(PROVIDERS)
+    if not wanted or not listing.names:
+        return
+    means = "programs see a device by verbs only where libibverbs has a provider for its driver"
+    missing = [f"{name} ({device})" for name, device in wanted.items() if f"{name}.driver" not in listing.names]
+    if missing:
+        fixes = (Fix("apt", "apt install ibverbs-providers"), Fix("dnf", "dnf install libibverbs"))
+        yield Check("providers", MISSING, f"{PROVIDERS} has no provider {_few(missing)}", means, fixes)
+    else:
+        yield Check("providers", OK, f"libibverbs has {', '.join(wanted)}", means)
+
+
+def _place(hca: Hca, port: HcaPort) -> str:
+    return f"{hca.name} port {port.port}"
+
+
+def _few(names: list[str]) -> str:
+    """At most four names."""
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more
