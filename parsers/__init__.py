@@ -215,6 +215,14 @@ _TOOLS = (
         (", LID ",),
         "net_dump",
     ),
+    Format(
+        "partitions.conf",
+        "parse",
+        r"[\w.\-]{0,64}\s{0,9}= ?0x[0-9a-fA-F]{1,4}\s{0,9}(?:,[ \t\w=]{1,60}){0,12}:"
+        r"\s{0,9}(?:ALL|SELF|0x[0-9a-fA-F]|mgid=|;)",
+        ("=0x", "= 0x"),
+        "partitions_conf",
+    ),
     Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)),
 )
 
