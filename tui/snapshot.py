@@ -163,7 +163,7 @@ def read_all(site: Site) -> Snapshot:
 def _hcas(source: Source, name: str) -> HostHcas:
     from ibkit.collectors.hca import collect_hcas
 
-    return collect_hcas(source, name)
+    return collect_hcas(source, name, whole=False)  # a refresh starts no process for pyverbs
 
 
 def _checks(source: Source, name: str) -> HostChecks:

@@ -262,3 +262,24 @@ def multirail_host(root: Path) -> None:
     write_netdev(root, "eno2np1", {"type": "1", "dev_port": "0"}, second)
     write_netdev(root, "bond0", {"type": "1", "bonding/slaves": "eno1np0 eno2np1"})
     write_common(root, [*RAILS, "mlx5_4", "mlx5_5", "mlx5_bond_0"])
+
+
+def many_ports_host(root: Path, devices: int = 10, ports: int = 2) -> None:
+    """A host with as many ports as the largest have: InfiniBand, Active, with IPoIB on each."""
+    for number in range(devices):
+        guid = f"b8ce:f603:00aa:{16 * number:04x}"
+        write_device(
+            root,
+            Device(
+                f"mlx5_{number}", guid,
+                [
+                    Port(lid=1 + 2 * number + port, sm_lid=1, counters=PORT_COUNTERS,
+                         gids=[(0, f"fe80:0000:0000:0000:{guid[:-1]}{port + 1}", "IB/RoCE v1", "")])
+                    for port in range(ports)
+                ],
+                f"0000:{8 * number + 8:02x}:00.0",
+                netdevs={f"ib{ports * number + port}": {"type": "32", "dev_port": f"{port}"} for port in range(ports)},
+            ),
+        )  # fmt: skip
+        write_pci_link(root, f"0000:{8 * number + 8:02x}:00.0")
+    write_common(root, [f"mlx5_{number}" for number in range(devices)])
