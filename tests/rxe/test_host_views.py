@@ -4,6 +4,7 @@ that has devices of its own; what changes something runs in the guest alone.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import socket
@@ -19,7 +20,9 @@ from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.ibstat import read_hcas
 from ibkit.collectors.verbs import read_verbs
 from ibkit.model.host import HostHcas
+from ibkit.parsers import rdma
 from ibkit.sources.live import LiveSource
+from ibkit.sources.site import open_site
 
 pytestmark = pytest.mark.rxe
 
@@ -96,20 +99,55 @@ def test_ibstat_agrees(host: HostHcas) -> None:
             )  # fmt: skip
 
 
-def test_ibv_devinfo_agrees(host: HostHcas) -> None:
+@pytest.mark.parametrize(
+    "argv",
+    [("ibv_devinfo", "-v"), ("ibv_devinfo",), ("ibstatus",), ("rdma", "link"), ("rdma", "-j", "link")],
+    ids=" ".join,
+)
+def test_what_tools_print_agrees(host: HostHcas, argv: tuple[str, ...], tmp_path: Path) -> None:
+    """Their output, read as if somebody had pasted it, against pyverbs and sysfs."""
+    (tmp_path / "pasted").write_text(tool(*argv))
+    (pasted,) = open_site(str(tmp_path / "pasted")).hosts
+    told = collect_hcas(pasted.source, "")
+    assert told.problems == ()
+    for one, whole in zip(told.hcas, host.hcas, strict=True):
+        assert one.name == whole.name
+        for field in ("node_guid", "system_image_guid", "vendor_id", "vendor_part_id"):
+            assert getattr(one, field) in (None, getattr(whole, field)), field
+        for port, known in zip(one.ports, whole.ports, strict=True):
+            assert (port.state, port.link_layer, port.transport) == (known.state, known.link_layer, known.transport)
+            for field in ("physical_state", "rate_gbps", "width", "speed", "port_guid", "lid", "reported_lid",
+                          "active_mtu_bytes", "max_mtu_bytes", "capability_mask"):  # fmt: skip
+                assert getattr(port, field) in (None, getattr(known, field)), field
+            if argv[-1] == "-v":
+                assert [entry._replace(netdev=None) for entry in known.gids] == list(port.gids)
+                assert port.rate_gbps and port.active_mtu_bytes
+
+
+def test_statistics_of_rdma_are_the_hw_counters(host: HostHcas) -> None:
+    rows = {(row.device, row.port): row.values for row in rdma.parse(tool("rdma", "-j", "statistic")).value}
     for hca in host.hcas:
-        text = tool("ibv_devinfo", "-v", "-d", hca.name)
-        assert f"node_guid:\t\t\t{hca.node_guid:016x}"[-16:] == _value(text, "node_guid").replace(":", "")
-        assert int(_value(text, "vendor_id"), 16) == hca.vendor_id
         for port in hca.ports:
-            assert _value(text, "active_mtu").split()[0] == str(port.active_mtu_bytes)
-            assert _value(text, "max_mtu").split()[0] == str(port.max_mtu_bytes)
-            assert _value(text, "state") == f"PORT_{str(port.state).upper()} (4)"
-            assert text.count("GID[") == len(port.gids)
+            assert port.hw_counters is not None
+            assert port.hw_counters.values.keys() == rows[hca.name, port.port].keys()
 
 
-def _value(text: str, key: str) -> str:
-    return next(line.partition(":")[2].strip() for line in text.splitlines() if line.strip().startswith(f"{key}:"))
+def test_interfaces_name_their_ports(host: HostHcas) -> None:
+    by_name = {one.name: one for one in host.interfaces or ()}
+    for hca in host.hcas:
+        for port in hca.ports:
+            for netdev in port.netdevs:
+                assert (by_name[netdev].device, by_name[netdev].port) == (hca.name, port.port)
+                addresses = {address.partition("/")[0] for address in by_name[netdev].addresses}
+                assert by_name[netdev].gid_indexes
+                for entry in port.gids:
+                    if entry.netdev == netdev:
+                        assert str(_as_ip(entry.gid)) in addresses
+
+
+def _as_ip(gid: int) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    address = ipaddress.IPv6Address(gid)
+    return address.ipv4_mapped or address
 
 
 @pytest.mark.parametrize("command", ["status", "doctor"])
