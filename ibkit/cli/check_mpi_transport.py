@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             raise IbkitError("name a log, a folder of logs, - for standard input, or a capture with --from")
         job = open_job(args.target)
     else:
-        from ibkit.sources.site import open_site
+        from ibkit.sources.opening import open_site
 
         site = open_site(args.from_path)
         note(origin_line(site.origin))
@@ -136,14 +136,14 @@ def _said(layer: Layer) -> str:
 
 
 def _heading(layer: Layer) -> str:
-    runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word)) or "unknown runtime"
-    ranks = f"{layer.ranks} ranks" if layer.ranks is not None else "ranks not known"
+    runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word))
+    name = runtime or _LAYERS.get(layer.layer, layer.layer)
+    run = f" run {layer.job}" if layer.job > 1 else ""
+    ranks = "ranks not known" if layer.ranks is None else f"{layer.ranks} rank{'s' if layer.ranks != 1 else ''}"
     hosts = ", ".join(clean(host) for host in layer.hosts[:6]) or "hosts not known"
     if len(layer.hosts) > 6:
         hosts += f" and {len(layer.hosts) - 6} more"
-    run = f" run {layer.job}" if layer.job > 1 else ""
-    name = _LAYERS.get(layer.layer, layer.layer)
-    return f"{name}{run} ({runtime}; {ranks}; {hosts}): {layer.verdict}, {layer.status}"
+    return f"{name}{run} ({ranks}; {hosts}): {layer.verdict}, {layer.status}"
 
 
 def _pairs(layer: Layer) -> Iterator[str]:

@@ -7,6 +7,7 @@ one process about its endpoints to any other host (class selection): UCX, PSM2, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from ibkit.parsers import openmpi, ucx
@@ -47,6 +48,10 @@ class Paths:
         self._parts = parts
         self._processes = [process for process in parts.processes if process.host is not None]
         self._hosts = hosts
+        self._host_of_rank: dict[int, str | None] = {}
+        for process in reversed(self._processes):
+            if process.rank is not None:
+                self._host_of_rank[process.rank] = process.host
 
     def named(self) -> list[Path]:
         """The paths whose both ends are named."""
@@ -69,22 +74,20 @@ class Paths:
                 best = _carrier(uses)
                 if best is None or best.btl == "self" or peer == process.rank:
                     continue
-                node = best.node or self._host_of_rank(peer)
+                node = best.node or self._host_of_rank.get(peer)
                 ranks = (process.rank, peer) if process.rank is not None else None
                 yield Path(
                     self._host(process.host), self._hosts[node] if node else None, self._btl_word(process, best.btl),
                     best.mark, "path", ranks,
                 )  # fmt: skip
 
-    def _host_of_rank(self, rank: int) -> str | None:
-        return next((process.host for process in self._processes if process.rank == rank), None)
-
     def _btl_word(self, process: MpiProcess | None, btl: str) -> str:
         word = words.BTLS.get(btl, ("unknown", 0))[0]
         if btl == "openib" and process is not None and process.openib:
             return self._link_word(process.host, {device for device, _ in process.openib})
-        return "ipoib" if word == "tcp" and self._is_ipoib() else word
+        return "ipoib" if word == "tcp" and self._is_ipoib else word
 
+    @cached_property
     def _is_ipoib(self) -> bool:
         """Whether the tcp module uses IPoIB interfaces only: those it tells its peers, or btl_tcp_if_include's."""
         used = {name for process in self._processes for name in process.interfaces}

@@ -9,7 +9,7 @@ from ibkit.parsers import openmpi
 from ibkit.parsers.job_facts import Failure, Setting
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.mpi import Evidence, MpiProcess
-from ibkit.transport.processes import Group, overlaps, unions
+from ibkit.transport.processes import Launches, Span, overlaps, unions
 
 Table = tuple[openmpi.CommMethod, File, Mark]
 
@@ -23,82 +23,106 @@ class Parts(NamedTuple):
     settings: list[tuple[Setting, Mark]]
 
 
+class _Group:
+    """Processes of one run."""
+
+    def __init__(self, processes: list[MpiProcess]) -> None:
+        self.processes = processes
+        self.span = Span(processes)
+        self.families = {process.family for process in processes if process.family is not None}
+        #: First and last line in each file.
+        self.lines: dict[int, tuple[int, int]] = {}
+        for process in processes:
+            self._widen(process.first.order, process.first.line, process.last.line)
+
+    def _widen(self, order: int, first: int, last: int) -> None:
+        known = self.lines.get(order, (first, last))
+        self.lines[order] = min(known[0], first), max(known[1], last)
+
+    def add(self, other: _Group) -> None:
+        """Take in another group of the same run."""
+        self.processes += other.processes
+        self.span.add(other.span)
+        self.families |= other.families
+        for order, (first, last) in other.lines.items():
+            self._widen(order, first, last)
+
+
 def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[Parts]:
     """The runs in the order of the log.
 
     Two runs have different job families of Open MPI, or a launcher's command line between all their lines, or tables
     of other hosts and ranks. What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
-    groups = _groups(evidence.processes, launches)
+    commands = Launches(launches)
+    groups = _groups(evidence.processes, commands)
     if not groups:
         return _by_table(evidence)
     if len(groups) == 1:
         return [Parts(groups[0].processes, evidence.tables, evidence.failures, evidence.settings)]
     parts = [Parts(group.processes, [], [], []) for group in groups]
     for table in evidence.tables:
-        parts[_nearest(groups, launches, table[2])].tables.append(table)
+        parts[_nearest(groups, commands, table[2])].tables.append(table)
     for failure, mark in evidence.failures:
-        parts[_nearest(groups, launches, mark)].failures.append((failure, mark))
+        parts[_nearest(groups, commands, mark)].failures.append((failure, mark))
     owners = {id(process): index for index, group in enumerate(groups) for process in group.processes}
+    orders = {order for group in groups for order in group.lines}
     for setting, mark in evidence.settings:
         process = evidence.by_key.get((setting.said.host, setting.said.pid))
         if process is not None:
             parts[owners[id(process)]].settings.append((setting, mark))
-        elif any(p.first.order == mark.order for group in groups for p in group.processes):
-            parts[_nearest(groups, launches, mark)].settings.append((setting, mark))
+        elif mark.order in orders:
+            parts[_nearest(groups, commands, mark)].settings.append((setting, mark))
         else:
             for part in parts:
                 part.settings.append((setting, mark))
     return parts
 
 
-def _groups(processes: list[MpiProcess], launches: Sequence[Mark]) -> list[Group[MpiProcess]]:
+def _groups(processes: list[MpiProcess], launches: Launches) -> list[_Group]:
     together = list(overlaps(processes))
     first_of_family: dict[int, int] = {}
     for number, process in enumerate(processes):
         if process.family is not None:
             together.append((first_of_family.setdefault(process.family, number), number))
-    by_root: dict[int, Group[MpiProcess]] = {}
+    by_root: dict[int, list[MpiProcess]] = {}
     for number, root in enumerate(unions(together, len(processes))):
-        by_root.setdefault(root, Group([])).processes.append(processes[number])
-    found: list[Group[MpiProcess]] = []
-    for group in sorted(by_root.values(), key=lambda g: min((p.first.order, p.first.line) for p in g.processes)):
+        by_root.setdefault(root, []).append(processes[number])
+    found: list[_Group] = []
+    for group in sorted(
+        map(_Group, by_root.values()), key=lambda g: min((o, first) for o, (first, _) in g.lines.items())
+    ):
         same = next((other for other in found if not _are_apart(other, group, launches)), None)
         if same is None:
             found.append(group)
         else:
-            same.processes += group.processes
+            same.add(group)
     return found
 
 
-def _are_apart(one: Group[MpiProcess], other: Group[MpiProcess], launches: Sequence[Mark]) -> bool:
-    mine, theirs = _families(one), _families(other)
-    if mine and theirs and not mine & theirs:
+def _are_apart(one: _Group, other: _Group, launches: Launches) -> bool:
+    if one.families and other.families and not one.families & other.families:
         return True
-    return one.ends_before(other) and any(
-        all(p.last.is_before(mark) for p in one.processes) and all(mark.is_before(p.first) for p in other.processes)
-        for mark in launches
-    )
+    return launches.separate(one.span, other.span)
 
 
-def _families(group: Group[MpiProcess]) -> set[int]:
-    return {process.family for process in group.processes if process.family is not None}
+def _nearest(groups: list[_Group], launches: Launches, mark: Mark) -> int:
+    """The run of a line: of those that no command line separates from it, the one with the nearest line.
 
-
-def _nearest(groups: list[Group[MpiProcess]], launches: Sequence[Mark], mark: Mark) -> int:
-    """The run of a line: of those that no command line separates from it, the one with the nearest line."""
+    A command line belongs to the run that follows it.
+    """
+    is_launch = launches.between(mark.order, mark.line - 1, mark.line) > 0
 
     def distance(index: int) -> tuple[int, int]:
-        lines = [m.line for p in groups[index].processes for m in (p.first, p.last) if m.order == mark.order]
-        if not lines:
+        span = groups[index].lines.get(mark.order)
+        if span is None:
             return 1 << 30, 0
-        low, high = sorted((mark.line, min(lines, key=lambda line: abs(line - mark.line))))
-        between = sum(1 for launch in launches if launch.order == mark.order and low < launch.line <= high)
-        is_launch = any(launch.order == mark.order and launch.line == mark.line for launch in launches)
-        if is_launch and mark.line > min(lines):
-            between += 1
-        inside = min(lines) <= mark.line <= max(lines)
-        return between, 0 if inside else min(abs(line - mark.line) for line in lines)
+        first, last = span
+        if mark.line < first:
+            return launches.between(mark.order, mark.line, first), first - mark.line
+        if mark.line > last:
+            return launches.between(mark.order, last, mark.line) + is_launch, mark.line - last
+        return int(is_launch and mark.line > first), 0
 
     return min(range(len(groups)), key=distance)
 

@@ -87,6 +87,7 @@ class Evidence:
         self.overflow: dict[tuple[str, str | None], tuple[int, Mark]] = {}
         self.members: dict[CommKey, dict[int, set[int]]] = {}
         self.sizes: dict[CommKey, int] = {}
+        self.size_marks: dict[CommKey, Mark] = {}
         self.rank_map: dict[int, tuple[str, int]] = {}
         self.results: list[Mark] = []
         self.versions: list[tuple[str, str, Mark]] = []
@@ -185,6 +186,7 @@ class Evidence:
             process.comms[fact.comm] = key
         self.members.setdefault(key, {}).setdefault(fact.rank, set()).add(number)
         self.sizes[key] = fact.ranks
+        self.size_marks.setdefault(key, mark)
         if fact.is_complete:
             process.initialised = mark
 

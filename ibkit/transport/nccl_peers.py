@@ -75,6 +75,11 @@ class Peers:
         world = {rank for rank in self._world.values() if rank is not None}
         return max(0, (self.ranks or 0) - max(len(world), len(self._speakers)))
 
+    def size_marks(self) -> list[Mark]:
+        """The lines that tell how many ranks the run has."""
+        keys = {key for n in self.numbers for key in self.process(n).ranks if self._evidence.sizes[key] == self.ranks}
+        return [self._evidence.size_marks[key] for key in sorted(keys)]
+
     def _world_rank(self, number: int) -> int | None:
         """The rank of a process in the largest communicator."""
         largest = max(self._sizes, default=0)

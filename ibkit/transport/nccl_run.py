@@ -67,27 +67,28 @@ def _span(evidence: Evidence, numbers: list[int]) -> _Span:
     return span
 
 
-class _Place(NamedTuple):
-    """Which run it is, among whose lines."""
+class _Place:
+    """Which run it is, and where a line of no process is its: up to the next run's first line, the first run from the
+    start of the file.
+    """
 
-    job: int
-    spans: list[_Span]
+    def __init__(self, job: int, spans: list[_Span]) -> None:
+        self.job = job
+        self.is_only = len(spans) == 1  # then all is its
+        self._lines: _Span = {}
+        for order, (first, _) in spans[job - 1].items():
+            starts = [span[order][0] for span in spans if order in span]
+            end = min((start for start in starts if start > first), default=1 << 62)
+            self._lines[order] = (0 if first == min(starts) else first), end
 
-    @property
-    def is_only(self) -> bool:
-        """Whether there is one run: then all is its."""
-        return len(self.spans) == 1
+    def has_file(self, order: int) -> bool:
+        """Whether the run has lines of its own in a file."""
+        return order in self._lines
 
     def holds(self, mark: Mark) -> bool:
-        """Whether a line of no process belongs here: up to the next run's first line, the first run from the start."""
-        if self.is_only:
-            return True
-        span = self.spans[self.job - 1].get(mark.order)
-        if span is None:
-            return False
-        later = [other[mark.order][0] for other in self.spans if mark.order in other and other[mark.order][0] > span[0]]
-        is_first = not any(mark.order in other and other[mark.order][0] < span[0] for other in self.spans)
-        return (is_first or mark.line >= span[0]) and mark.line < min(later, default=mark.line + 1)
+        """Whether a line of no process belongs here."""
+        first, end = self._lines.get(mark.order, (0, 0))
+        return self.is_only or first <= mark.line < end
 
 
 class _Path(NamedTuple):
@@ -123,7 +124,7 @@ class _Run:
 
     def _settings(self) -> Iterator[tuple[Setting, Mark]]:
         for setting, mark in self._evidence.settings:
-            is_general = setting.said.pid is None and mark.order not in self._place.spans[self._place.job - 1]
+            is_general = setting.said.pid is None and not self._place.has_file(mark.order)
             if is_general or self._is_mine(mark, setting.said.host, setting.said.pid):
                 yield setting, mark
 
@@ -215,6 +216,8 @@ class _Run:
         chosen = {n: p.networks for n in self._peers.numbers if (p := self._peers.process(n)).networks}
         is_one_host = len(self._hosts) == 1 or self._judge.hosts == 1
         if is_one_host and self._peers.ranks is not None and not self._peers.silent and not self._is_local_off():
+            for mark in self._peers.size_marks()[:2]:
+                book.cite(mark, "selection", "shm")
             return "shm", (), None
         if not chosen or is_one_host or not self._hosts:
             return "unknown", (), NEXT_STEP

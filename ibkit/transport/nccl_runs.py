@@ -5,8 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ibkit.transport.evidence import Mark
-from ibkit.transport.nccl import Evidence, NcclProcess
-from ibkit.transport.processes import Group, overlaps, unions
+from ibkit.transport.nccl import Channel, Evidence
+from ibkit.transport.processes import Launches, Span, overlaps, unions
+
+
+class _Group:
+    """Processes of one run."""
+
+    def __init__(self, evidence: Evidence, numbers: Iterable[int], channels: dict[int, list[Channel]]) -> None:
+        self.numbers = list(numbers)
+        processes = [evidence.processes[number] for number in self.numbers]
+        self.orders = {process.first.order for process in processes}
+        self.span = Span(processes)
+        #: Ranks by the size of their communicator.
+        self.ranks: dict[int, set[int]] = {}
+        for process in processes:
+            for key, ranks in process.ranks.items():
+                self.ranks.setdefault(evidence.sizes[key], set()).update(ranks)
+        said = [channels[number] for number in self.numbers if number in channels]
+        self.speaking = len(said)
+        self.speaks = {channel.speaker for found in said for channel in found}
+        self.names = {rank for found in said for c in found for rank in (c.source, c.target) if rank is not None}
+
+    def add(self, other: _Group) -> None:
+        """Take in another group of the same run."""
+        self.numbers += other.numbers
+        self.orders |= other.orders
+        self.span.add(other.span)
+        for size, ranks in other.ranks.items():
+            self.ranks.setdefault(size, set()).update(ranks)
+        self.speaking += other.speaking
+        self.speaks |= other.speaks
+        self.names |= other.names
+
+    def closed(self) -> set[int]:
+        """The ranks that these processes speak as, if several processes speak and no other rank is named."""
+        return self.speaks if self.speaking > 1 and self.names <= self.speaks else set()
 
 
 def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[list[int]]:
@@ -16,81 +50,43 @@ def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[list[int]]:
     runs if a launcher's command line stands between them, or if one is over before the other begins and both have
     the same rank of their largest communicator (in two files: that alone, as a rank exists once in a run).
     """
-    size = len(evidence.processes)
+    commands = Launches(launches)
+    found: list[_Group] = []
+    for group in sorted(_groups(evidence), key=lambda group: _start(evidence, group)):
+        same = next((run for run in found if not _are_apart(run, group, commands)), None)
+        if same is None:
+            found.append(group)
+        else:
+            same.add(group)
+    return [group.numbers for group in found]
+
+
+def _groups(evidence: Evidence) -> list[_Group]:
     together = list(overlaps(evidence.processes))
     for key, members in evidence.members.items():
         if key[0] != "size":
             numbers = sorted(set().union(*members.values()))
             together += [(numbers[0], number) for number in numbers[1:]]
-    groups: dict[int, list[int]] = {}
-    for number, root in enumerate(unions(together, size)):
-        groups.setdefault(root, []).append(number)
-    speaking = _speaking(evidence)
-    found: list[list[int]] = []
-    for numbers in sorted(groups.values(), key=lambda numbers: _start(evidence, numbers)):
-        same = next((run for run in found if not _are_apart(evidence, run, numbers, launches, speaking)), None)
-        if same is None:
-            found.append(list(numbers))
-        else:
-            same += numbers
-    return found
-
-
-def _start(evidence: Evidence, numbers: Iterable[int]) -> tuple[int, int]:
-    return min((evidence.processes[n].first.order, evidence.processes[n].first.line) for n in numbers)
-
-
-def _speaking(evidence: Evidence) -> dict[int, tuple[set[int], set[int]]]:
-    """For each process the ranks that it speaks as in channel lines, and all ranks that it names there."""
-    found: dict[int, tuple[set[int], set[int]]] = {}
+    by_root: dict[int, list[int]] = {}
+    for number, root in enumerate(unions(together, len(evidence.processes))):
+        by_root.setdefault(root, []).append(number)
+    channels: dict[int, list[Channel]] = {}
     for channel in evidence.channels:
-        speaks, names = found.setdefault(channel.process, (set(), set()))
-        speaks.add(channel.speaker)
-        names.update(rank for rank in (channel.source, channel.target) if rank is not None)
-    return found
+        channels.setdefault(channel.process, []).append(channel)
+    return [_Group(evidence, numbers, channels) for numbers in by_root.values()]
 
 
-def _are_apart(
-    evidence: Evidence,
-    one: list[int],
-    other: list[int],
-    launches: Sequence[Mark],
-    speaking: dict[int, tuple[set[int], set[int]]],
-) -> bool:
-    first: Group[NcclProcess] = Group(evidence.processes[n] for n in one)
-    second: Group[NcclProcess] = Group(evidence.processes[n] for n in other)
-    is_after = first.ends_before(second)
-    if is_after and any(_is_between(mark, first, second) for mark in launches):
+def _start(evidence: Evidence, group: _Group) -> tuple[int, int]:
+    return min((evidence.processes[n].first.order, evidence.processes[n].first.line) for n in group.numbers)
+
+
+def _are_apart(one: _Group, other: _Group, launches: Launches) -> bool:
+    if launches.separate(one.span, other.span):
         return True
-    if not is_after and {p.first.order for p in first.processes} & {p.first.order for p in second.processes}:
+    is_after = one.span.ends_before(other.span)
+    if not is_after and one.orders & other.orders:
         return False
-    mine, theirs = _world_ranks(evidence, one), _world_ranks(evidence, other)
-    if mine and theirs:
-        return bool(mine & theirs)
-    return is_after and bool(_closed(one, speaking) & _closed(other, speaking))
-
-
-def _is_between(mark: Mark, first: Group[NcclProcess], second: Group[NcclProcess]) -> bool:
-    return all(p.last.is_before(mark) for p in first.processes) and all(
-        mark.is_before(p.first) for p in second.processes
-    )
-
-
-def _world_ranks(evidence: Evidence, numbers: Iterable[int]) -> set[tuple[int, int]]:
-    """Rank and size of the largest communicator of these processes."""
-    found = [
-        (rank, evidence.sizes[key])
-        for number in numbers
-        for key, ranks in evidence.processes[number].ranks.items()
-        for rank in ranks
-    ]
-    largest = max((size for _, size in found), default=0)
-    return {(rank, size) for rank, size in found if size == largest}
-
-
-def _closed(numbers: list[int], speaking: dict[int, tuple[set[int], set[int]]]) -> set[int]:
-    """The ranks that these processes speak as, if several processes speak and no other rank is named."""
-    said = [speaking[number] for number in numbers if number in speaking]
-    speaks = set().union(*(ranks for ranks, _ in said))
-    names = set().union(*(ranks for _, ranks in said))
-    return speaks if len(said) > 1 and names <= speaks else set()
+    if one.ranks and other.ranks:
+        size = max(one.ranks)
+        return size == max(other.ranks) and bool(one.ranks[size] & other.ranks[size])
+    return is_after and bool(one.closed() & other.closed())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
 
 from ibkit.transport.evidence import Mark
-
-P = TypeVar("P", bound="Process")
 
 
 class Process:
@@ -24,25 +22,51 @@ class Process:
         if mark.order == self.last.order and mark.line > self.last.line:
             self.last = mark
 
-    def is_before(self, other: Process) -> bool:
-        """Whether its last word is known to be earlier than the other's first."""
-        return self.first.order == other.first.order and self.last.is_before(other.first)
 
+class Span:
+    """The lines from the first to the last word of some processes, while they are all in one file."""
 
-class Group(Generic[P]):
-    """Processes of one run."""
+    def __init__(self, processes: Iterable[Process]) -> None:
+        self.order: int | None = None
+        self.first = 0
+        self.last = -1
+        for process in processes:
+            self._widen(process.first.order, process.first.line, process.last.line)
 
-    def __init__(self, processes: Iterable[P]) -> None:
-        self.processes = list(processes)
+    def _widen(self, order: int | None, first: int, last: int) -> None:
+        if self.last < 0:
+            self.order, self.first, self.last = order, first, last
+        else:
+            self.order = order if order == self.order else None
+            self.first, self.last = min(self.first, first), max(self.last, last)
 
-    def ends_before(self, other: Group[P]) -> bool:
+    def add(self, other: Span) -> None:
+        """Take in another span."""
+        self._widen(other.order, other.first, other.last)
+
+    def ends_before(self, other: Span) -> bool:
         """Whether all of it is known to be over before the other begins."""
-        return all(mine.is_before(theirs) for mine in self.processes for theirs in other.processes)
+        return self.order is not None and self.order == other.order and self.last < other.first
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """Its hosts in the order in which they spoke."""
-        return tuple(dict.fromkeys(process.host for process in self.processes if process.host is not None))
+
+class Launches:
+    """The places of the launchers' command lines."""
+
+    def __init__(self, marks: Iterable[Mark]) -> None:
+        self._lines: dict[int, list[int]] = {}
+        for mark in marks:
+            self._lines.setdefault(mark.order, []).append(mark.line)
+        for lines in self._lines.values():
+            lines.sort()
+
+    def between(self, order: int | None, first: int, last: int) -> int:
+        """How many there are with first < line <= last in a file."""
+        lines = self._lines.get(order, []) if order is not None else []
+        return bisect_right(lines, last) - bisect_right(lines, first)
+
+    def separate(self, one: Span, other: Span) -> bool:
+        """Whether one span ends before a command line that stands before the other."""
+        return one.ends_before(other) and self.between(one.order, one.last, other.first - 1) > 0
 
 
 def overlaps(processes: Sequence[Process]) -> Iterator[tuple[int, int]]:
