@@ -138,8 +138,9 @@ def require_tool(site: Site, tools: Sequence[str], command: str) -> None:
     source = site.subnet
     if not isinstance(source, RawSource) or any(source.holds(tool) for tool in tools):
         return
-    tool, reader = source.form.tool, source.form.command
+    form = source.form
+    reader = "parse" if form.command == command and form.module else form.command  # it has a parser, not a command
     raise UnreadableInput(
-        f"{source.path}: this is {tool} output, which is for `ibkit {reader}`; "
+        f"{source.path}: this is {form.tool} output, which is for `ibkit {reader}`; "
         f"of the tools' outputs, `ibkit {command}` reads that of {' or '.join(tools)}"
     )

@@ -166,6 +166,12 @@ def test_a_command_says_whose_file_it_is(tmp_path):
     require_tool(open_site(str(tmp_path / "session")), ("sminfo",), "sm")
 
 
+def test_a_file_that_only_a_parser_reads():
+    site = open_site(str(TOOLS / "smpquery/node-info.txt"))
+    with pytest.raises(UnreadableInput, match="is for `ibkit parse`; of the tools' outputs, `ibkit fabric`"):
+        require_tool(site, ("ibnetdiscover",), "fabric")
+
+
 def test_live_hosts_and_captures_are_not_asked():
     require_tool(open_site(None), ("ibstat",), "status")
     assert not isinstance(open_site(None).subnet, RawSource)
