@@ -29,6 +29,8 @@ _PACKED = {
     b"PK\x03\x04": "zip",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+#: The host's name before each line of pdsh and clush.
+_OF_A_HOST = re.compile(rb"([A-Za-z0-9][A-Za-z0-9._-]{0,63}): ?(.*)\Z")
 #: What a terminal does to the start of a line (bracketed paste, colour); a recorded session is full of it.
 _TERMINAL = re.compile(rb"^(?:\x1b\[[0-9;?]{0,20}[A-Za-z]|\r)+", re.MULTILINE)
 
@@ -87,10 +89,10 @@ def read_raw(path: str) -> bytes:
     if path == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise UnreadableInput("stdin is a terminal; pipe the tool's output into ibkit, or name its file")
-        data = sys.stdin.buffer.read(MAX_RAW_BYTES + 1)
+        data = _read(sys.stdin.buffer, "stdin")
     else:
         with open_plain(path) as file:
-            data = file.read(MAX_RAW_BYTES + 1)
+            data = _read(file, path)
     if not data.strip():
         raise UnreadableInput(f"{path}: empty; the tool may have printed on stderr: record it again with 2>&1")
     if len(data) > MAX_RAW_BYTES:
@@ -103,6 +105,13 @@ def read_raw(path: str) -> bytes:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # Windows' redirection writes UTF-16
         data = data.decode("utf-16", "replace").encode()
     return _TERMINAL.sub(b"", data.removeprefix(b"\xef\xbb\xbf"))
+
+
+def _read(file: BinaryIO, path: str) -> bytes:
+    try:
+        return file.read(MAX_RAW_BYTES + 1)
+    except OSError as error:  # a bad disk, a server that went away
+        raise UnreadableInput(f"{path}: {error.strerror}") from error
 
 
 def identify_raw(data: bytes, path: str) -> Format:
@@ -124,10 +133,40 @@ def identify_raw(data: bytes, path: str) -> Format:
 def open_raw(path: str) -> Site:
     """Recognise a tool's output by its content. Raises UnreadableInput."""
     data = read_raw(path)
-    form = identify_raw(data, path)
+    try:
+        form = identify_raw(data, path)
+    except UnreadableInput:
+        hosts = _of_many_hosts(data, path)
+        if not hosts:
+            raise
+        first = hosts[0].source
+        return Site(Origin("raw", f"{_label(path)} ({len(hosts)} hosts)"), hosts, first)
     source = RawSource(form, data, path)
-    label = f"{'stdin' if path == '-' else os.path.basename(path)} ({form.tool} output)"
+    label = f"{_label(path)} ({form.tool} output)"
     return Site(Origin("raw", label), (Host("", source),), source)
+
+
+def _label(path: str) -> str:
+    return "stdin" if path == "-" else os.path.basename(path)
+
+
+def _of_many_hosts(data: bytes, path: str) -> tuple[Host, ...]:
+    """The hosts of what pdsh or clush collected, each line behind its host's name; none where it is not that."""
+    lines: dict[bytes, list[bytes]] = {}
+    for line in data.splitlines():
+        found = _OF_A_HOST.match(line)
+        if found:
+            lines.setdefault(found[1], []).append(found[2])
+        elif line.strip():
+            return ()
+    hosts = []
+    for name, said in lines.items():
+        text = b"\n".join(said) + b"\n"
+        try:
+            hosts.append(Host(name.decode(), RawSource(identify_raw(text, path), text, path)))
+        except UnreadableInput:
+            return ()
+    return tuple(hosts)
 
 
 def require_tool(site: Site, tools: Sequence[str], command: str) -> None:

@@ -338,3 +338,13 @@ def test_a_file_of_consumers_is_not_for_status(tmp_path: Path, capsys: pytest.Ca
     found = main(["status", "--from", str(TOOLS / "rdma/queue-pairs.txt")])
     assert found in (2, 3)
     assert "Active" not in capsys.readouterr().out
+
+
+def test_what_pdsh_collected(status: Any) -> None:
+    found = status(
+        "".join(f"{host}: {line}" for host in ("n01", "n02") for line in ibstatus().splitlines(keepends=True))
+    )
+    assert [(device["host"], device["name"]) for device in found.document["devices"]] == [
+        ("n01", "mlx5_0"), ("n02", "mlx5_0"),
+    ]  # fmt: skip
+    assert (found.status, found.document["problems"]) == (0, [])

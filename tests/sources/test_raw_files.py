@@ -16,7 +16,7 @@ from ibkit.errors import UnreadableInput
 from ibkit.sources import raw
 from ibkit.sources.base import NOT_RECORDED
 from ibkit.sources.raw import RawSource, require_tool
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 IBSTAT = (TOOLS / "ibstat/two-devices.txt").read_bytes()
@@ -175,3 +175,20 @@ def test_a_file_that_only_a_parser_reads():
 def test_live_hosts_and_captures_are_not_asked():
     require_tool(open_site(None), ("ibstat",), "status")
     assert not isinstance(open_site(None).subnet, RawSource)
+
+
+def test_what_pdsh_collected_is_a_site_of_its_hosts(tmp_path):
+    """Lines of hosts come in any order; a host's own lines stay in theirs."""
+    lines = (TOOLS / "ibstat/two-devices.txt").read_text().splitlines()
+    mixed = [f"{host}: {line}" for line in lines for host in ("n01", "n02.example.org")]
+    (tmp_path / "pdsh.txt").write_text("\n".join(mixed) + "\n")
+    site = open_site(str(tmp_path / "pdsh.txt"))
+    assert [host.name for host in site.hosts] == ["n01", "n02.example.org"]
+    for host in site.hosts:
+        assert host.source.run(("ibstat",)).out.splitlines() == lines
+
+
+def test_a_line_without_a_host_makes_it_nothing(tmp_path):
+    (tmp_path / "odd.txt").write_text("n01: CA 'mlx5_0'\nno host here\n")
+    with pytest.raises(UnreadableInput):
+        open_site(str(tmp_path / "odd.txt"))
