@@ -22,7 +22,7 @@ from ibkit.collectors.verbs import read_verbs
 from ibkit.model.host import HostHcas
 from ibkit.parsers import rdma
 from ibkit.sources.live import LiveSource
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 pytestmark = pytest.mark.rxe
 
@@ -216,3 +216,20 @@ def test_an_ordinary_user_sees_the_ports_and_what_is_closed_to_him(tmp_path: Pat
     assert [port["state"] for device in document["devices"] for port in device["ports"]] == ["Active", "Active"]
     assert any("rxe1" in problem["text"] for problem in document["problems"] if problem["kind"] == "verbs-failed")
     assert (uverbs["state"], "uid 65534 may not open uverbs1" in uverbs["text"]) == ("denied", True)
+
+
+@in_guest
+def test_one_refresh_of_the_tui_shows_a_netdev_that_went_down() -> None:
+    from ibkit.tui.snapshot import HOST, tasks_of
+
+    def states() -> list[str]:
+        tasks = [task for task in tasks_of(open_site(None)) if task.part.kind == HOST]
+        return [port.state for task in tasks for hca in task.read().value.hcas for port in hca.ports]
+
+    assert states() == ["Active", "Active"]
+    tool("ip", "link", "set", "ve1", "down")
+    try:
+        assert states() == ["Down", "Down"]
+    finally:
+        tool("ip", "link", "set", "ve1", "up")
+    assert states() == ["Active", "Active"]
