@@ -170,6 +170,13 @@ _TOOLS = (
     Format(
         "show_gids", "status", r"DEV\s+PORT\s+INDEX\s+GID\s|n_gids_found=\d", ("INDEX", "n_gids_found="), "show_gids"
     ),
+    Format(
+        "mlxlink",
+        "status",
+        r"(?:\x1b\[[0-9;]{0,12}m)?Operational Info(?:\x1b\[[0-9;]{0,12}m)?$",
+        ("Operational Info",),
+        "mlxlink",
+    ),
     Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
     Format(
         "rdma",

@@ -6,6 +6,7 @@ other (a log may span a change) that is a problem.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
@@ -15,12 +16,13 @@ from ibkit.collectors.verbs import LANES, SPEEDS, fill, mtu_bytes
 from ibkit.model.host import GidEntry, Hca, HcaPort
 from ibkit.model.ids import Gid, Guid
 from ibkit.model.port_state import ETHERNET, INFINIBAND, PHYSICAL_STATE_OF_CODE, STATE_OF_CODE, counted
-from ibkit.parsers import ibdev2netdev, ibstat, ibstatus, ibv_devinfo, rdma, show_gids
+from ibkit.parsers import ibdev2netdev, ibstat, ibstatus, ibv_devinfo, mlxlink, rdma, show_gids
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.erased import Any
 from ibkit.parsers.ibdev2netdev import NetdevRow
 from ibkit.parsers.ibstatus import IbstatusPort
 from ibkit.parsers.ibv_devinfo import DevinfoDevice, DevinfoPort
+from ibkit.parsers.mlxlink import MlxlinkPort
 from ibkit.parsers.rdma import RdmaRow
 from ibkit.parsers.show_gids import GidRow
 from ibkit.sources.base import Source
@@ -32,6 +34,10 @@ _RDMA_PHYSICAL = {
     "SLEEP": "Sleep", "POLLING": "Polling", "DISABLED": "Disabled", "ARMED": "PortConfigurationTraining",
     "LINK_UP": "LinkUp", "LINK_ERROR_RECOVER": "LinkErrorRecovery", "PHY_TEST": "PhyTest",
 }  # fmt: skip
+_MLXLINK_STATES = {"Initialize": "Initializing", "Disable": "Down", "Polling": "Down"}
+_MLXLINK_PHYSICAL = {"Disable": "Disabled", "Disabled": "Disabled", "LinkUp": "LinkUp", "Polling": "Polling"}
+_ETHERNET_SPEED = re.compile(r"([0-9]{1,4})G(?:bE)?(?:_[0-9]X)?\Z")
+_LANES_OF = re.compile(r"([0-9]{1,2})x\Z")
 _TRANSPORTS = {"iWARP": "RNIC", "InfiniBand": "CA", "unspecified": "unspecified", "usNIC": "usNIC"}
 
 
@@ -226,6 +232,31 @@ def _of_gids(rows: Iterable[GidRow]) -> Iterator[Hca]:
         yield Hca(name, (port,), source="show_gids")
 
 
+def _of_mlxlink(ports: Iterable[MlxlinkPort]) -> Iterator[Hca]:
+    for told in ports:
+        yield Hca(told.device or "", (_mlxlink_port(told),), firmware=told.firmware, source="mlxlink")
+
+
+def _mlxlink_port(told: MlxlinkPort) -> HcaPort:
+    """On Ethernet the tool has one word for both states."""
+    infiniband = (told.speed or "").startswith("IB-")
+    ethernet = _ETHERNET_SPEED.match(told.speed or "")
+    lanes = _LANES_OF.match(told.width or "")
+    speed = (told.speed or "")[3:] if infiniband else None
+    lane_gbps = next((gbps for name, gbps in SPEEDS.values() if name == speed), None)
+    rate = float(ethernet[1]) if ethernet else int(lanes[1]) * lane_gbps if lanes and lane_gbps else None
+    return HcaPort(
+        told.port,
+        state=_MLXLINK_STATES.get(told.state or "", told.state),
+        physical_state=_MLXLINK_PHYSICAL.get(told.physical_state or "", told.physical_state),
+        link_layer=INFINIBAND if infiniband else ETHERNET if ethernet else None,
+        rate_gbps=rate,
+        width=f"{lanes[1]}x" if lanes else None,
+        speed=speed,
+        tables_whole=None,
+    )
+
+
 def _port_guid(first: Gid | None, link_layer: str | None) -> Guid | None:
     """The interface id of GID 0; on Ethernet GID 0 may be an IPv4 address instead."""
     if first is None or (first and link_layer != INFINIBAND and first.subnet_prefix != LINK_LOCAL_PREFIX):
@@ -254,6 +285,7 @@ _TOOLS: tuple[tuple[str, Callable[..., Parsed[Any]], Callable[[Any], Iterator[Hc
     ("rdma", rdma.parse, _of_rdma),
     ("ibdev2netdev", ibdev2netdev.parse, _of_netdevs),
     ("show_gids", show_gids.parse, _of_gids),
+    ("mlxlink", mlxlink.parse, _of_mlxlink),
 )
 #: The tools whose output `ibkit status` reads from a file.
 TOOLS = tuple(tool for tool, _, _ in _TOOLS)

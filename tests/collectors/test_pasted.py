@@ -348,3 +348,31 @@ def test_what_pdsh_collected(status: Any) -> None:
         ("n01", "mlx5_0"), ("n02", "mlx5_0"),
     ]  # fmt: skip
     assert (found.status, found.document["problems"]) == (0, [])
+
+
+def test_mlxlink_of_a_named_device(status: Any) -> None:
+    found = status(sample("mlxlink/ndr"))
+    port = found.port("mlx5_0")
+    assert (found.status, found.devices["mlx5_0"]["firmware"]) == (0, "28.39.1002")
+    assert (port["state"], port["physical_state"], port["rate_gbps"], port["width"], port["speed"]) == (
+        "Active", "LinkUp", 400, "4x", "NDR",
+    )  # fmt: skip
+    assert (port["transport"], port["lid"]) == ("ib", None)
+
+
+@pytest.mark.parametrize(
+    ("speed", "state", "expected"),
+    [
+        ("100G", "Active", ("Active", "Ethernet", 100)), ("400G_4X", "Active", ("Active", "Ethernet", 400)),
+        ("N/A", "Polling", ("Down", None, None)), ("IB-XYZ", "Active", ("Active", "InfiniBand", None)),
+    ],
+)  # fmt: skip
+def test_mlxlink_of_other_ports(status: Any, speed: str, state: str, expected: tuple[Any, ...]) -> None:
+    """Coloured, and without the command, so that nobody knows whose it is."""
+    green = "\x1b[0;32m"
+    text = sample("mlxlink/ndr").partition("\n")[2].replace("IB-NDR", f"{green}{speed}\x1b[0m").replace("Active", state)
+    if state != "Active":
+        text = text.replace("LinkUp", "Polling")
+    found = status(text)
+    (port,) = found.devices[None]["ports"]
+    assert (port["state"], port["link_layer"], port["rate_gbps"]) == expected

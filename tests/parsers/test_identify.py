@@ -31,6 +31,7 @@ TOOLS = {
     "ibtracert": "ibtracert",
     "ibdev2netdev": "ibdev2netdev",
     "show_gids": "show_gids",
+    "mlxlink": "mlxlink",
     "ibv_devices": "ibv_devices",
     "ibv_devinfo": "ibv_devinfo",
     "opensm": "opensm log",
@@ -45,7 +46,7 @@ TOOLS = {
 COMMANDS = {
     "ibhosts": "fabric", "iblinkinfo": "fabric", "ibnetdiscover": "fabric", "ibportstate": "fabric",
     "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "path", "ibtracert": "path", "ibstat": "status",
-    "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status",
+    "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status", "mlxlink": "status",
     "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
     **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
     "ibaddr": "resolve", "opensm": "sm", "opensm-subnet.lst": "fabric",

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import ibdev2netdev, ibstatus, ibv_devinfo, ip_json, show_gids
+from ibkit.parsers import ibdev2netdev, ibstatus, ibv_devinfo, ip_json, mlxlink, show_gids
 from ibkit.parsers.base import NotThisFormat
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 PARSERS: list[Callable[[str], Any]] = [
     ibdev2netdev.parse, ibstatus.parse, ibv_devinfo.parse, show_gids.parse, ip_json.parse_addresses,
-    ip_json.parse_neighbours,
+    ip_json.parse_neighbours, mlxlink.parse,
 ]  # fmt: skip
 PIECES = [
     "Infiniband device 'a' port 1 status:", "\tstate:\t\t 4: ACTIVE", "\tbase lid:\t 0x1", "\trate:", "hca_id:\tm",
