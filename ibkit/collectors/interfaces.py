@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
 
 from ibkit.collectors.sysfs import NETDEV_CLASS
 from ibkit.model.host import Hca, HcaPort, Interface, Neighbour
 from ibkit.model.ids import PKey
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
-from ibkit.parsers.erased import Any
+from ibkit.parsers.erased import Any, TypeVar
 from ibkit.parsers.ip_json import IpInterface, parse_addresses, parse_neighbours
 from ibkit.sources.base import MISSING, NOT_RECORDED, Source
 

@@ -7,12 +7,12 @@ Codes: ``enum ibv_mtu``, ``ibv_port_attr.active_width`` and ``active_speed``, ``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ibkit.model.host import GidEntry, Hca, HcaPort
 from ibkit.model.ids import Gid, Guid, PKey
 from ibkit.model.port_state import ETHERNET, INFINIBAND, PHYSICAL_STATE_OF_CODE, STATE_OF_CODE, what_counts
 from ibkit.parsers.base import Problem
+from ibkit.parsers.erased import Any
 from ibkit.sources.base import NOT_RECORDED, Source, VerbsAnswer
 from ibkit.sources.verbs import NO_IMPORT
 

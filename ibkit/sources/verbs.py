@@ -19,8 +19,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from ibkit.parsers.erased import Any
 from ibkit.sources.base import CommandAnswer, VerbsAnswer
 
 DEADLINE_SECONDS = 20.0
