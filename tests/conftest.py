@@ -14,6 +14,9 @@ import system_packages
 settings.register_profile("ibkit", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("ibkit")
 
+#: A defect fails its test with its traceback, instead of being told as to a user.
+os.environ.setdefault("IBKIT_DEBUG", "1")
+
 #: ``@pytest.mark.live`` says the same as ``@pytest.mark.needs(...)`` with these.
 LIVE_NEEDS = ("ibsim", "opensm", "infiniband-diags")
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-import traceback
-
-from ibkit import __version__
+from ibkit.crash import farewell
 from ibkit.sources.site import Site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
@@ -36,36 +31,6 @@ def show(
     finally:
         collecting.stop()
     if crash is not None:
-        raise Crashed(_farewell(crash))
+        lines = farewell(crash, "the screen broke", mend="; `ibkit tui | cat` shows the same facts as text")
+        raise Crashed("\n".join(lines))
     return app.return_code or 0
-
-
-def _farewell(crash: BaseException) -> str:
-    told = f"the screen broke ({type(crash).__name__}); this is a defect of ibkit"
-    try:
-        path = write_report(crash)
-    except OSError as error:
-        return f"{told}\nno report of it could be written: {error.strerror} ({error.filename})"
-    return f"{told}\nplease send the report {path}; `ibkit tui | cat` shows the same facts as text"
-
-
-def write_report(crash: BaseException, folder: str | None = None) -> str:
-    """Write the traceback, without local variables, below the state folder; returns the file's path. Raises OSError.
-
-    The report is readable by its owner only: a message may hold names of the site.
-    """
-    folder = folder or state_folder()
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt")
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(f"ibkit {__version__}, Python {sys.version}\n\n")
-        file.writelines(traceback.format_exception(crash))
-    return path
-
-
-def state_folder() -> str:
-    """``$XDG_STATE_HOME/ibkit`` or its default (XDG Base Directory Specification)."""
-    root = os.environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(root):
-        root = os.path.expanduser("~/.local/state")
-    return os.path.join(root, "ibkit")

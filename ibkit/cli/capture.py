@@ -94,7 +94,7 @@ def _step(what: str, collect: Callable[[], Sequence[Problem]]) -> Iterable[Probl
     note(f"recording {what}")
     try:
         return collect()
-    except IbkitError:
+    except (IbkitError, MemoryError):
         raise
     except Exception as error:
         text = f"ibkit failed on what it read ({type(error).__name__}: {error}); please report it with this capture"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 
-from ibkit import __version__
+from ibkit import __version__, streams
 from ibkit.errors import EXIT_USAGE, IbkitError
 from ibkit.parsers.records import NamedTuple
+
+#: Set it, and a defect raises instead of being told in two lines: for those who look for it, and for tests.
+DEBUG_VARIABLE = "IBKIT_DEBUG"
 
 
 class Command(NamedTuple):
@@ -44,35 +47,64 @@ unreadable input, 3 cannot be decided.
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no letters for a node's name
     try:
-        args = _parse(sys.argv[1:] if argv is None else argv)
-        status: int = args.run(args)
-        sys.stdout.flush()
+        put_back = streams.take()
+    except streams.OutputLost as error:
+        return _leave(str(error))
+    try:
+        return _guarded(argv)
+    finally:
+        put_back()
+
+
+def _guarded(argv: list[str] | None) -> int:
+    """Whatever ends a command early is a line on stderr and an exit status that no answer has."""
+    try:
+        return _run(argv)
     except IbkitError as error:
         from ibkit.display import clean
 
-        print(f"ibkit: {clean(str(error), 2000)}", file=sys.stderr)
-        return EXIT_USAGE
+        return _leave(clean(str(error), 2000))
     except KeyboardInterrupt:
-        print("ibkit: interrupted", file=sys.stderr)
-        return 130
+        streams.forget_stdout()
+        return _leave("interrupted", status=130)
     except BrokenPipeError:
-        _forget_stdout()  # the reader (`head`) has what it wanted
-        return 141
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return 141  # the reader (`head`) has what it wanted
+    except MemoryError:
+        streams.forget_stdout()
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
             raise
-        _forget_stdout()
-        print(f"ibkit: the output could not be written: {error.strerror}", file=sys.stderr)
-        return EXIT_USAGE
+        streams.forget_stdout()  # half an answer would pass for a whole one
+        return _leave(*_defect(error))
+    # Only here is the memory free that the failed command held.
+    return _leave("not enough memory for this input; give it more (ulimit -v, the job's or container's limit)")
+
+
+def _run(argv: list[str] | None) -> int:
+    try:
+        args = _parse(sys.argv[1:] if argv is None else argv)
+        status: int = args.run(args)
+    except SystemExit:
+        sys.stdout.flush()  # --help
+        raise
+    sys.stdout.flush()
     return status
 
 
-def _forget_stdout() -> None:
-    """What is still to be written would make the interpreter complain at its exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _defect(error: Exception) -> Sequence[str]:
+    """What an exception that nobody expected is told as; one of the system itself is mostly no defect of ibkit."""
+    if isinstance(error, OSError) and error.strerror:
+        return (f"{error.filename}: {error.strerror}" if error.filename else f"the system says: {error.strerror}",)
+    from ibkit.crash import farewell
+
+    return farewell(error, "something broke")
+
+
+def _leave(*lines: str, status: int = EXIT_USAGE) -> int:
+    for line in lines:
+        print(f"ibkit: {line}", file=sys.stderr)
+    return status
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

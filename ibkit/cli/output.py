@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 from ibkit.display import clean
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
-from ibkit.sources.site import Origin, Site, open_site
+from ibkit.sources.opening import open_site
+from ibkit.sources.site import Origin, Site
 
 
 def site_of(path: str | None) -> Site:
     """The site a command works on; says on stderr when it is a replay, and shows progress of slow live tools."""
-    site = open_site(path, tick=progress if sys.stderr.isatty() else None)
+    site = open_site(path, tick=progress if sys.stderr.isatty() else Patience().tick)
     if site.origin.kind != "live":
         note(origin_line(site.origin))
     return site
@@ -32,6 +33,23 @@ def origin_line(origin: Origin) -> str:
 def progress(command: str, seconds: float) -> None:
     """One line on the terminal, written over by the next one."""
     print(f"\r\x1b[K{clean(command)} ... {seconds:.0f} s", end="\r\x1b[K", file=sys.stderr, flush=True)
+
+
+class Patience:
+    """A word in a log about a tool that takes long: once after half a minute, then each time its age has doubled."""
+
+    FIRST_SECONDS = 30.0
+
+    def __init__(self) -> None:
+        self._next: dict[str, float] = {}
+
+    def tick(self, command: str, seconds: float) -> None:
+        """``command`` has been running for ``seconds``."""
+        if seconds < 2:
+            self._next[command] = self.FIRST_SECONDS  # it is run again
+        if seconds >= self._next.setdefault(command, self.FIRST_SECONDS):
+            note(f"{clean(command)} has been running for {seconds:.0f} s")
+            self._next[command] = seconds * 2
 
 
 def note(text: str) -> None:

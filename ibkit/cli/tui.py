@@ -1,7 +1,9 @@
 """All of it on one screen, live or replayed: overview, nodes, links, host, subnet, job, problems.
 
 On a terminal this is an application: `?` lists its keys, `q` leaves it. Without a terminal (a pipe, CI, TERM=dumb)
-the same facts are printed as text, and the exit status is 0.
+the same facts are printed as text.
+
+exit status: 0; 2 where the screen broke.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ import os
 import sys
 
 from ibkit.cli.output import note, progress
-from ibkit.errors import EXIT_FINDING, EXIT_OK, IbkitError
-from ibkit.sources.site import open_site
+from ibkit.errors import EXIT_OK, EXIT_USAGE, IbkitError
+from ibkit.sources.opening import open_site
 
 OUTPUTS = ()
 #: The pages, and what the theme is called; a test holds these equal to the lists in ibkit.tui, which cost an import.
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     except Crashed as crash:
         for line in str(crash).splitlines():
             note(line)
-        return EXIT_FINDING
+        return EXIT_USAGE
 
 
 def is_interactive() -> bool:

@@ -93,7 +93,10 @@ class FolderStore:
         with self.open(name) as file:
             if os.fstat(file.fileno()).st_size > max_bytes:
                 raise UnreadableInput(f"{self._root}/{name}: larger than {max_bytes >> 20} MiB")
-            return file.read(max_bytes)
+            try:
+                return file.read(max_bytes)
+            except OSError as error:
+                raise UnreadableInput(f"{self._root}/{name}: {error.strerror}") from error
 
     def open(self, name: str) -> BinaryIO:
         """A file as a stream; walked to folder by folder, so that no link is followed, not even a fresh one."""
@@ -134,7 +137,10 @@ def is_capture(path: str) -> bool:
     from ibkit.sources.raw import open_plain
 
     with open_plain(path) as file:
-        head = file.read(512)
+        try:
+            head = file.read(512)
+        except OSError as error:
+            raise UnreadableInput(f"{path}: {error.strerror}") from error
     return head.startswith(b"\x1f\x8b") or head[257:262] == b"ustar"
 
 

@@ -14,7 +14,7 @@ from support.tree_source import TreeSource
 from ibkit.cli import capture as command
 from ibkit.cli.main import main
 from ibkit.sources.base import TIMEOUT, VerbsAnswer
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "fixtures/tools"

@@ -12,7 +12,7 @@ from ibkit.collectors.counters import DATA_OPTIONS, ERROR_OPTIONS, collect_count
 from ibkit.model.counters import FabricCounters, PortCounters
 from ibkit.model.ids import Guid
 from ibkit.sources.base import MISSING, TIMEOUT, CommandAnswer
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 DATA = f"ibqueryerrors {' '.join(DATA_OPTIONS)}"

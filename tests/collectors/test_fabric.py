@@ -12,7 +12,7 @@ from ibkit.collectors.fabric import MAX_MESSAGES, collect_fabric
 from ibkit.model.fabric import CHANNEL_ADAPTER, Fabric
 from ibkit.model.ids import Guid
 from ibkit.sources.base import DENIED, MISSING, TIMEOUT, TOO_MUCH, CommandAnswer, Entry
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 SYSFS = "/sys/class/infiniband"

@@ -9,7 +9,7 @@ import pytest
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.model.fabric import CHANNEL_ADAPTER, SWITCH, End, Fabric, FabricPort
 from ibkit.model.ids import Guid
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 SAMPLES = Path(__file__).parents[2] / "fixtures/tools"
 SMALL = (SAMPLES / "ibdiagnet2.db_csv/small.txt").read_text()

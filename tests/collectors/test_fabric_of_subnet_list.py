@@ -10,7 +10,7 @@ import pytest
 from ibkit.cli.main import main
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.model.fabric import SWITCH, Fabric
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 SAMPLES = Path(__file__).parents[2] / "fixtures/tools"
 LISTED = SAMPLES / "opensm-subnet.lst/ft12.txt"

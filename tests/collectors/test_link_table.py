@@ -9,7 +9,7 @@ import pytest
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.model.fabric import CHANNEL_ADAPTER, SWITCH, UNKNOWN_TYPE, End, Fabric, FabricPort
 from ibkit.model.ids import Guid
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 SAMPLES = Path(__file__).parents[2] / "fixtures/tools/iblinkinfo"
 LEAF1, LEAF2, HOST1, HOST2 = Guid(0xB0001000), Guid(0xB0002000), Guid(0xA0001001), Guid(0xA0002001)

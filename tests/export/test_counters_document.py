@@ -19,7 +19,7 @@ from ibkit.export.counters import (
     rates_rows,
 )
 from ibkit.model.counters import FabricCounters, change_between, highest_first, with_errors
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs/schemas/counters.json").read_text())

@@ -20,7 +20,8 @@ from ibkit.sources.capture import ReplaySource
 from ibkit.sources.names import names_of
 from ibkit.sources.pseudonyms import Pseudonyms
 from ibkit.sources.recording import RecordingSource
-from ibkit.sources.site import JobFile, open_site
+from ibkit.sources.opening import open_site
+from ibkit.sources.site import JobFile
 from ibkit.sources.writer import Recorded, write_capture
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,8 @@ import time
 import pytest
 
 from ibkit.errors import UnreadableInput
-from ibkit.sources.site import Site, open_site
+from ibkit.sources.opening import open_site
+from ibkit.sources.site import Site
 
 GOOD = {
     "format": "ibkit-capture/1",

@@ -21,7 +21,8 @@ from ibkit.sources.base import (
     VerbsAnswer,
 )
 from ibkit.sources.recording import RecordingSource
-from ibkit.sources.site import JobFile, Site, open_site
+from ibkit.sources.opening import open_site
+from ibkit.sources.site import JobFile, Site
 from ibkit.sources.writer import Recorded, write_capture
 
 TIME = "2026-02-03T04:05:06+01:00"

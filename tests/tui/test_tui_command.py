@@ -15,10 +15,11 @@ import pytest
 from support.fattree import two_levels
 from support.tui_scenes import snapshot
 
+from ibkit import crash
 from ibkit.cli import tui as command
 from ibkit.cli.main import main
 from ibkit.errors import IbkitError
-from ibkit.tui import plain, start, themes
+from ibkit.tui import plain, themes
 from ibkit.tui.pages import NAMES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -169,7 +170,7 @@ def test_a_crash_report_is_for_its_owner_only(tmp_path: Path) -> None:
     try:
         raise RuntimeError("boom")
     except RuntimeError as error:
-        path = start.write_report(error, str(tmp_path / "state"))
+        path = crash.write_report(error, str(tmp_path / "state"))
     text = Path(path).read_text()
     assert "RuntimeError: boom" in text
     assert "Traceback" in text
@@ -178,10 +179,10 @@ def test_a_crash_report_is_for_its_owner_only(tmp_path: Path) -> None:
 
 def test_the_state_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/var/tmp/state")
-    assert start.state_folder() == "/var/tmp/state/ibkit"
+    assert crash.state_folder() == "/var/tmp/state/ibkit"
     monkeypatch.setenv("XDG_STATE_HOME", "relative/paths/are/to/be/ignored")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert start.state_folder() == "/home/somebody/.local/state/ibkit"
+    assert crash.state_folder() == "/home/somebody/.local/state/ibkit"
 
 
 # In a real terminal
@@ -290,7 +291,7 @@ def test_a_crash_prints_two_lines_and_keeps_a_report(terminal: Terminal, topolog
     terminal.type(f"PYTHONPATH=. {sys.executable} {broken} tui --from {topology}; echo status $?")
     terminal.until("one lane only")
     terminal.press("t")
-    screen = terminal.until("status 1")
+    screen = terminal.until("status 2")
     assert "ibkit: the screen broke (RuntimeError); this is a defect of ibkit" in screen
     assert "Traceback" not in screen
     terminal.check_restored()

@@ -9,7 +9,7 @@ from support.fattree import HCA_BASE, SWITCH_BASE, two_levels
 from support.ibsim import simulation
 from support.tui_pilot import Driver
 
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
 

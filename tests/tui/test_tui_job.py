@@ -8,7 +8,7 @@ import pytest
 from support.tui_scenes import small_job
 
 from ibkit.model.mpi import STATUSES, VERDICTS, JobVerdict, Layer, Pair
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 from ibkit.tui.snapshot import read_all
 from ibkit.tui.view.job import STATUS_LEVELS, notices, page, sentence
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN

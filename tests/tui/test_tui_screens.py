@@ -12,7 +12,7 @@ from support.tui_scenes import problem, small_fabric
 from textual.command import CommandList
 
 from ibkit.model.fabric import Link
-from ibkit.sources.site import open_site
+from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.help import help_lines, key_name
 from ibkit.tui.pages import NAMES
