@@ -55,11 +55,11 @@ _ANCHORS = tuple(
         b"component ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics", b"attributes for",
         b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ", b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
-        b"-host: ", b"Exceptions", b"host : ", b"\n    ", b">:",
+        b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",
         # others, settings
         b"provider: ", b"libfabric:", b"MV2_", b"MVAPICH", b"mpi_rank_", b"====", b"Gloo", b"gloo/", b" to perform ",
         b"horovod", b"Intel", b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"SLURM", b"PMI_", b"WORLD_SIZE",
-        b"-mca ", b"\\",
+        b"-mca ", b"\\", b"Fatal error",
     )
 )  # fmt: skip
 

@@ -285,8 +285,8 @@ _PREFIX = re.compile(
     # torchrun --tee and torch's own errors
     r"|\[(?:rank(?P<torch>\d{1,7})|default\d{1,5})\]: ?"
     # ISO 8601 and its relatives, in brackets or not; a clock alone
-    rf"|[\[(<]?\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?[ :,|]*"
-    rf"|[\[(]?{_CLOCK}[\])]?[ :|]+"
+    rf"|[\[(<]?\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?(?: ?[:,|])* ?"
+    rf"|[\[(]?{_CLOCK}[\])]?(?:(?: ?[:|])+ ?| )"
     # Open MPI --timestamp-output
     rf"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \d{{4}} ?"
     # syslog

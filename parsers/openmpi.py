@@ -174,8 +174,9 @@ _KEPT = re.compile(
 #: Never taken for repetitions: the fields that follow differ.
 _SENTENCES = re.compile(b"|".join(re.escape(shape(sentence.encode())) for sentence, _, _ in _HELP))
 _CONTEXT = re.compile(
-    # fields of help messages and the line of dashes around them
-    rb"(?m:^|>: ?)\s{0,12}(?:"
+    # fields of help messages and the line of dashes around them, behind times, ranks and collectors' names
+    rb"(?m:^)(?:(?:[^\n]{0,300}>:|[\[\]()<>:.,+|/TZ -]{1,40}|\[po/[^\]\n]{1,250}\]|[\w.-]{1,80} +\||\([^()\n]{0,160}\)"
+    rb"|[A-Z]\w\w +:: [^\n]{1,200}:) ?)?[ \t]{0,12}(?:"
     + b"|".join(
         re.escape(shape(mark))
         for mark in (

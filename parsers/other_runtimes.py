@@ -1,7 +1,7 @@
 """Runtimes whose lines are recognised and not read yet: Intel MPI, MPICH, MVAPICH, libfabric, Gloo, Horovod.
 
 Marks are read off the sources and documentations of these runtimes. MPICH's version is read, as its UCX module says the
-rest in UCX's own lines.
+rest in UCX's own lines, and that MPI_Init failed (src/mpi/errhan/errutil.c; the same in MPICH's derivatives).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Foreign, Said, Version
+from ibkit.parsers.job_facts import Failure, Foreign, Said, Version
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 #: The mark, the runtime, the layer.
@@ -28,6 +28,8 @@ _MARKS = (
 )
 _PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
 _VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})")
+#: MPICH 4 names the function internal_Init, older ones PMPI_Init or MPI_Init.
+_INIT_FAILED = re.compile(r"Fatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?: ")
 _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
@@ -35,6 +37,8 @@ _SHAPES = re.compile(
             b"MPI startup()", b"Intel(R) MPI", b"MVAPICH", b"MV2_", b":mpi_rank_", b"==== Capability set",
             b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"provider: ", b"libfabric:", b"[Gloo] ",
             b"Gloo connectFullMesh", b"gloo/transport", b" to perform ", b"horovod/common",
+            b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
+            b"Fatal error in MPIR_Init",
         )
     )
 )  # fmt: skip
@@ -45,11 +49,13 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Foreign | Version]:
+def read(line: Line) -> Iterator[Foreign | Version | Failure]:
     """What the line says. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _VERSION.search(line.text):
         yield Version(said, "MPICH", found.group(1))
+    if _INIT_FAILED.search(line.text):
+        yield Failure(said, "mpich", "init-failed", True)
     for pattern, runtime, layer in _PATTERNS:
         if pattern.search(line.text):
             yield Foreign(said, runtime, layer)

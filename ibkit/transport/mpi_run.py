@@ -44,9 +44,9 @@ _STEPS = {
 _Answer = tuple[str, tuple[Pair, ...]]
 
 
-def next_step(runtime: str) -> str:
+def next_step(runtime: str | None) -> str:
     """What to add to the next run so that this runtime says its transport."""
-    return _STEPS.get(runtime, _OPENMPI_STEP)
+    return _STEPS.get(runtime or "", _OPENMPI_STEP)
 
 
 class Known(NamedTuple):
@@ -118,7 +118,7 @@ class Run:
         processes = self._parts.processes
         return not processes or not all(mark.is_before(process.first) for process in processes)
 
-    def _runtime(self) -> tuple[str, str | None]:
+    def _runtime(self) -> tuple[str | None, str | None]:
         versions = {name: version for name, version, _ in reversed(self._evidence.versions)}
         foreign = self._evidence.foreign
         if "Open MPI" in versions or self._is_openmpi():
@@ -126,7 +126,9 @@ class Run:
         for name in (*foreign, "MPICH"):
             if name in versions or name in foreign:
                 return name, versions.get(name)
-        return "UCX", versions.get("UCX")
+        is_ucx = "UCX" in versions or any(p.endpoints for p in self._parts.processes)
+        is_ucx |= any(failure.runtime == "ucx" for failure, _ in self._parts.failures)
+        return ("UCX" if is_ucx else None), versions.get("UCX")
 
     def _is_openmpi(self) -> bool:
         processes, tables, failures, _ = self._parts
