@@ -6,6 +6,7 @@ other (a log may span a change) that is a problem.
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -16,16 +17,18 @@ from ibkit.collectors.verbs import LANES, SPEEDS, fill, mtu_bytes
 from ibkit.model.host import GidEntry, Hca, HcaPort
 from ibkit.model.ids import Gid, Guid
 from ibkit.model.port_state import ETHERNET, INFINIBAND, PHYSICAL_STATE_OF_CODE, STATE_OF_CODE, counted
-from ibkit.parsers import ibdev2netdev, ibstat, ibstatus, ibv_devinfo, mlxlink, rdma, show_gids
-from ibkit.parsers.base import NotThisFormat, Parsed, Problem
-from ibkit.parsers.erased import Any
-from ibkit.parsers.ibdev2netdev import NetdevRow
-from ibkit.parsers.ibstatus import IbstatusPort
-from ibkit.parsers.ibv_devinfo import DevinfoDevice, DevinfoPort
-from ibkit.parsers.mlxlink import MlxlinkPort
-from ibkit.parsers.rdma import RdmaRow
-from ibkit.parsers.show_gids import GidRow
+from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.erased import TYPE_CHECKING, Any
 from ibkit.sources.base import Source
+
+if TYPE_CHECKING:  # a parser is imported when its tool spoke
+    from ibkit.parsers.ibdev2netdev import NetdevRow
+    from ibkit.parsers.ibstat import IbstatDevice
+    from ibkit.parsers.ibstatus import IbstatusPort
+    from ibkit.parsers.ibv_devinfo import DevinfoDevice, DevinfoPort
+    from ibkit.parsers.mlxlink import MlxlinkPort
+    from ibkit.parsers.rdma import RdmaRow
+    from ibkit.parsers.show_gids import GidRow
 
 #: What two tools must agree on.
 _AGREED = ("state", "physical_state", "link_layer", "lid")
@@ -46,12 +49,12 @@ def read_pasted(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
     problems: list[Problem] = []
     hcas: dict[str, Hca] = {}
     nameless = []
-    for tool, parse, convert in _TOOLS:
+    for tool, convert in _READERS:
         answer = source.run((tool,))
         if answer.failure or not answer.stdout.strip():
             continue
         try:
-            parsed = parse(answer.out, source=tool)
+            parsed = importlib.import_module(f"ibkit.parsers.{tool}").parse(answer.out, source=tool)
         except NotThisFormat:
             continue
         problems += parsed.problems
@@ -84,7 +87,7 @@ def _both(speaker: Hca, other: Hca, tool: str) -> tuple[Hca, list[Problem]]:
     return merged._replace(ports=tuple(sorted((*ports, *others.values()), key=lambda one: one.port))), problems
 
 
-def _of_ibstat(devices: Iterable[ibstat.IbstatDevice]) -> Iterator[Hca]:
+def _of_ibstat(devices: Iterable[IbstatDevice]) -> Iterator[Hca]:
     return (hca_of(device) for device in devices)
 
 
@@ -163,6 +166,8 @@ def _gid_type(kind: str | None, link_layer: str | None) -> str | None:
 
 
 def _of_rdma(rows: Iterable[RdmaRow]) -> Iterator[Hca]:
+    from ibkit.parsers import rdma
+
     for row in rows:
         if row.kind == rdma.DEVICE:
             yield Hca(
@@ -278,14 +283,15 @@ def _guid(text: str | None) -> Guid | None:
         return None
 
 
-_TOOLS: tuple[tuple[str, Callable[..., Parsed[Any]], Callable[[Any], Iterator[Hca]]], ...] = (
-    ("ibstat", ibstat.parse, _of_ibstat),
-    ("ibv_devinfo", ibv_devinfo.parse, _of_devinfo),
-    ("ibstatus", ibstatus.parse, _of_ibstatus),
-    ("rdma", rdma.parse, _of_rdma),
-    ("ibdev2netdev", ibdev2netdev.parse, _of_netdevs),
-    ("show_gids", show_gids.parse, _of_gids),
-    ("mlxlink", mlxlink.parse, _of_mlxlink),
+#: A tool, whose parser has its name, and what makes devices of what the parser read.
+_READERS: tuple[tuple[str, Callable[[Any], Iterator[Hca]]], ...] = (
+    ("ibstat", _of_ibstat),
+    ("ibv_devinfo", _of_devinfo),
+    ("ibstatus", _of_ibstatus),
+    ("rdma", _of_rdma),
+    ("ibdev2netdev", _of_netdevs),
+    ("show_gids", _of_gids),
+    ("mlxlink", _of_mlxlink),
 )
 #: The tools whose output `ibkit status` reads from a file.
-TOOLS = tuple(tool for tool, _, _ in _TOOLS)
+TOOLS = tuple(tool for tool, _ in _READERS)
