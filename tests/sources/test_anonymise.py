@@ -18,9 +18,9 @@ from ibkit.sources.anonymise import Anonymiser, anonymised
 from ibkit.sources.base import CommandAnswer, FileAnswer
 from ibkit.sources.capture import ReplaySource
 from ibkit.sources.names import names_of
+from ibkit.sources.opening import open_site
 from ibkit.sources.pseudonyms import Pseudonyms
 from ibkit.sources.recording import RecordingSource
-from ibkit.sources.opening import open_site
 from ibkit.sources.site import JobFile
 from ibkit.sources.writer import Recorded, write_capture
 

@@ -15,8 +15,8 @@ import pytest
 from ibkit.errors import UnreadableInput
 from ibkit.sources import raw
 from ibkit.sources.base import NOT_RECORDED
-from ibkit.sources.raw import RawSource, require_tool
 from ibkit.sources.opening import open_site
+from ibkit.sources.raw import RawSource, require_tool
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 IBSTAT = (TOOLS / "ibstat/two-devices.txt").read_bytes()

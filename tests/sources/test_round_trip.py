@@ -20,8 +20,8 @@ from ibkit.sources.base import (
     FolderAnswer,
     VerbsAnswer,
 )
-from ibkit.sources.recording import RecordingSource
 from ibkit.sources.opening import open_site
+from ibkit.sources.recording import RecordingSource
 from ibkit.sources.site import JobFile, Site
 from ibkit.sources.writer import Recorded, write_capture
 
