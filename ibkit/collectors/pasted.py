@@ -12,11 +12,20 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from ibkit.collectors.ibstat import hca_of
+from ibkit.collectors.merging import fill
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX, rate_of, word_of
-from ibkit.collectors.verbs import LANES, SPEEDS, fill, mtu_bytes
 from ibkit.model.host import GidEntry, Hca, HcaPort
 from ibkit.model.ids import Gid, Guid
-from ibkit.model.port_state import ETHERNET, INFINIBAND, PHYSICAL_STATE_OF_CODE, STATE_OF_CODE, counted
+from ibkit.model.port_state import (
+    ETHERNET,
+    INFINIBAND,
+    LANES,
+    PHYSICAL_STATE_OF_CODE,
+    SPEEDS,
+    STATE_OF_CODE,
+    counted,
+    mtu_bytes,
+)
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.erased import TYPE_CHECKING, Any
 from ibkit.sources.base import Source

@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ibkit.collectors.merging import fill
 from ibkit.model.host import GidEntry, Hca, HcaPort
 from ibkit.model.ids import Gid, Guid, PKey
-from ibkit.model.port_state import ETHERNET, INFINIBAND, PHYSICAL_STATE_OF_CODE, STATE_OF_CODE, what_counts
+from ibkit.model.port_state import (
+    ETHERNET,
+    INFINIBAND,
+    LANES,
+    PHYSICAL_STATE_OF_CODE,
+    SPEEDS,
+    STATE_OF_CODE,
+    mtu_bytes,
+    what_counts,
+)
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
 from ibkit.sources.base import NOT_RECORDED, Source, VerbsAnswer
@@ -21,13 +31,6 @@ _NODE_TYPES = {
 }  # fmt: skip
 _LINK_LAYERS = {1: INFINIBAND, 2: ETHERNET}
 _GID_TYPES = {0: "IB", 1: "RoCE v1", 2: "RoCE v2"}
-LANES = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
-#: Name and Gb/s of one lane.
-SPEEDS = {
-    1: ("SDR", 2.5), 2: ("DDR", 5.0), 4: ("QDR", 10.0), 8: ("FDR10", 10.0), 16: ("FDR", 14.0), 32: ("EDR", 25.0),
-    64: ("HDR", 50.0), 128: ("NDR", 100.0), 256: ("XDR", 200.0),
-}  # fmt: skip
-
 #: Where the two views must agree. ``lid`` follows from ``reported_lid``; what one view does not know is no conflict.
 _DEVICE_FIELDS = ("node_guid", "system_image_guid", "firmware", "node_type")
 _PORT_FIELDS = (
@@ -95,12 +98,6 @@ def _contradiction(where: str, field: str, sysfs: Any, verbs: Any) -> Problem:
 
 def _short(value: Any) -> str:
     return f"a table of {len(value)} entries" if isinstance(value, tuple) else str(value)
-
-
-def fill(speaker: Any, other: Any) -> Any:
-    """The speaker's record with the other's value wherever the speaker knows nothing."""
-    gaps = {field for field in speaker._fields if getattr(speaker, field) in (None, ())}
-    return speaker._replace(**{field: getattr(other, field) for field in gaps})
 
 
 def _devices(answer: VerbsAnswer) -> list[dict[str, Any]]:
@@ -179,11 +176,6 @@ def _pkeys(told: list[Any]) -> Iterator[PKey]:
 
 def _mtu(told: dict[str, Any], name: str) -> int | None:
     return mtu_bytes(_number(told, name))
-
-
-def mtu_bytes(code: int | None) -> int | None:
-    """The bytes of an MTU's code."""
-    return 128 << code if code is not None and 1 <= code <= 5 else None
 
 
 def _guid(told: dict[str, Any], name: str) -> Guid | None:

@@ -14,6 +14,12 @@ PHYSICAL_STATE_OF_CODE = {
     7: "PhyTest",
 }  # fmt: skip
 INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
+#: Codes of verbs (libibverbs' ``verbs.h``): active_width to lanes, active_speed to name and Gb/s of one lane.
+LANES = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
+SPEEDS = {
+    1: ("SDR", 2.5), 2: ("DDR", 5.0), 4: ("QDR", 10.0), 8: ("FDR10", 10.0), 16: ("FDR", 14.0), 32: ("EDR", 25.0),
+    64: ("HDR", 50.0), 128: ("NDR", 100.0), 256: ("XDR", 200.0),
+}  # fmt: skip
 
 #: A LID from here on is multicast; 0 and 0xffff are no unicast LIDs either (volume 1, 4.1.3).
 FIRST_MULTICAST_LID = 0xC000
@@ -67,6 +73,11 @@ def what_counts(port: HcaPort, device: Hca) -> HcaPort:
 def counted(device: Hca) -> Hca:
     """The device with ``what_counts`` of each port."""
     return device._replace(ports=tuple(what_counts(port, device) for port in device.ports))
+
+
+def mtu_bytes(code: int | None) -> int | None:
+    """The bytes of an MTU's code."""
+    return 128 << code if code is not None and 1 <= code <= 5 else None
 
 
 def transport_of(device: Hca, link_layer: str | None) -> str | None:
