@@ -103,7 +103,7 @@ def sentence(answer: JobVerdict) -> str:
         return f"{target}: unknown: no line of it tells a transport"
     if len({(layer.verdict, layer.status) for layer in answer.layers}) == 1:
         return f"{target}: {_said(answer.layers[0])}"
-    parts = [f"{_title(layer, answer.layers)} {_said(layer)}" for layer in answer.layers]
+    parts = [f"{_title(layer, answer.layers)}: {_said(layer)}" for layer in answer.layers]
     return f"{target}: {'; '.join(parts)}"
 
 

@@ -140,17 +140,38 @@ def _read_whole(stream: Bytes, size: int) -> bytes:
 
 
 def _decompressed(module: str, stream: Bytes) -> Bytes:
+    source = cast(BinaryIO, stream)
     if module == "gzip":
         import gzip
+        import zlib
 
-        return gzip.GzipFile(fileobj=cast(BinaryIO, stream), mode="rb")
+        return _Unpacker(gzip.GzipFile(fileobj=source, mode="rb"), zlib.error)
     if module == "bz2":
         import bz2
 
-        return bz2.BZ2File(cast(BinaryIO, stream))
+        return _Unpacker(bz2.BZ2File(source), OSError)
     import lzma
 
-    return lzma.LZMAFile(cast(BinaryIO, stream))
+    return _Unpacker(lzma.LZMAFile(source), lzma.LZMAError)
+
+
+class _Unpacker:
+    """A decompressor whose own errors are those of reading."""
+
+    def __init__(self, unpacked: Bytes, error: type[Exception]) -> None:
+        self._unpacked = unpacked
+        self._error = error
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes of text. Raises OSError and EOFError."""
+        try:
+            return self._unpacked.read(size)
+        except self._error as error:
+            raise OSError(f"damaged: {error}") from error
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._unpacked.close()
 
 
 class _Joined:

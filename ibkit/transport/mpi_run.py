@@ -90,8 +90,10 @@ class Run:
 
     def _is_one_host(self) -> bool:
         """Whether the run is on one host, as far as anything tells. A rank that said nothing could be elsewhere."""
-        if self._known.hosts == 1 or len(self._hosts) != 1:
+        if len(self._hosts) != 1 or self._known.hosts == 1:
             return self._known.hosts == 1
+        if self._known.hosts is not None and self._known.ranks is None and not self._parts.tables:
+            return False  # hosts were given to the job that nobody speaks of
         located = {
             peer for p in self._parts.processes for peer, uses in p.btls.items() if any(use.node for use in uses)
         }

@@ -31,8 +31,8 @@ KNOWN = {
         "look at `ibkit status` there: bring the port up (cable, subnet manager), or exclude the dead HCA",
     ),
     "nolib": Known(
-        "the user-space InfiniBand library or its driver is missing, or the runtime was built without it (where UCX only "
-        "says that a transport is not available: or no port is usable)",
+        "the user-space InfiniBand library or its driver is missing, or the runtime was built without it "
+        "(where UCX only says that a transport is not available: or no port is usable)",
         "install libibverbs and its providers (rdma-core, ibverbs-providers; ucx-ib for UCX on RHEL and Fedora) inside "
         "the container or image, of the host's release; check `ibv_devinfo` and `ucx_info -d` there",
     ),
