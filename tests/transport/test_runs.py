@@ -1,0 +1,163 @@
+"""Several runs in one log: told apart where that is certain, and never mixed up."""
+
+from __future__ import annotations
+
+from support.job_logs import SOCKET, bml_lines, document, judged, nccl_lines, reason_ids, text, ucx_lines
+
+from ibkit.transport.evidence import Mark
+from ibkit.transport.processes import Hosts, Launches, Process, Span, overlaps, unions
+
+TCP = nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xdef")
+
+
+def mark(line: int, order: int = 0) -> Mark:
+    return Mark(order, line, f"log{order}", "text", None, None)
+
+
+def process(first: int, last: int, order: int = 0) -> Process:
+    made = Process("n01", 1, mark(first, order))
+    made.saw(mark(last, order))
+    return made
+
+
+# -- NCCL
+
+
+def test_two_trainings_one_after_the_other_are_two() -> None:
+    answer = judged(text(nccl_lines(), TCP))
+    assert (answer.verdict, answer.status) == ("mixed", "fallback")
+    assert [(layer.job, layer.verdict, layer.status) for layer in answer.layers] == [
+        (1, "ib", "as-expected"),
+        (2, "tcp", "fallback"),
+    ]
+
+
+def test_two_communicators_of_one_training_are_one() -> None:
+    """The same processes: a second communicator is no second run."""
+    answer = judged(text(nccl_lines(), nccl_lines(comm_id="0xdef")))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "ib")]
+
+
+def test_interleaved_processes_are_one_run() -> None:
+    one, other = nccl_lines(), nccl_lines(pid=500, comm_id="0xdef")
+    mingled = [line for pair in zip(one, other, strict=True) for line in pair]
+    assert [layer.job for layer in judged(text(mingled)).layers] == [1]
+
+
+def test_logs_of_two_files_with_the_same_ranks_are_two_runs() -> None:
+    answer = judged(text(nccl_lines()), text(TCP))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "ib"), (2, "tcp")]
+
+
+def test_one_file_a_rank_is_one_run() -> None:
+    lines = nccl_lines()
+    files = [text([line for line in lines if f":{100 + rank}:" in line]) for rank in range(4)]
+    answer = judged(*files)
+    assert [(layer.job, layer.verdict, layer.ranks) for layer in answer.layers] == [(1, "ib", 4)]
+
+
+def test_a_failed_start_and_its_retry() -> None:
+    failed = [
+        *nccl_lines(network=None, has_init=False),
+        "n01:100:150 [0] misc/ibvwrap.cc:252 NCCL WARN Call to ibv_create_cq failed with error Cannot allocate memory",
+        "+ srun --nodes=2 python train.py",
+    ]
+    answer = judged(text(failed, nccl_lines(pid=300)))
+    assert [(layer.job, layer.verdict, layer.status, reason_ids(layer)) for layer in answer.layers] == [
+        (1, "none", "aborted", ["memlock"]),
+        (2, "ib", "as-expected", []),
+    ]
+    assert (answer.verdict, answer.status) == ("ib", "aborted")
+
+
+def test_a_setting_of_one_run_does_not_excuse_the_other() -> None:
+    asked = "n01:500:550 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1."
+    again = nccl_lines(network="Socket", before=SOCKET, pid=900, comm_id="0x123")
+    answer = judged(text(TCP[:2], asked, TCP[2:], again))
+    assert [(layer.job, layer.status) for layer in answer.layers] == [(1, "by-configuration"), (2, "fallback")]
+
+
+# -- MPI
+
+
+def test_two_mpiruns_have_two_job_families() -> None:
+    answer = judged(text(bml_lines(), bml_lines(btl="openib", family=4711, pid=300)))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "tcp"), (2, "rdma")]
+    assert (answer.verdict, answer.status) == ("mixed", "fallback")
+
+
+def test_a_command_line_between_ucx_lines_parts_two_runs() -> None:
+    verbs = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")
+    tcp = ucx_lines("ep_cfg[2]: tag(tcp/eth0)", pid=400)
+    answer = judged(text("+ mpirun -np 2 ./a", verbs, "+ mpirun -np 2 -x UCX_TLS=tcp,self ./a", tcp))
+    assert [(layer.job, layer.verdict, layer.status) for layer in answer.layers] == [
+        (1, "rdma", "as-expected"),
+        (2, "tcp", "by-configuration"),
+    ]
+
+
+def test_without_a_command_line_between_them_ucx_lines_are_one_run() -> None:
+    verbs = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")
+    tcp = ucx_lines("ep_cfg[2]: tag(tcp/eth0)", pid=400)
+    answer = judged(text(verbs, tcp))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "mixed")]
+
+
+def test_a_command_line_that_names_a_setting_belongs_to_what_follows() -> None:
+    first, second = bml_lines(), bml_lines(family=4711, pid=300)
+    answer = judged(text("+ mpirun -np 2 --mca btl tcp,self ./a", first, "+ mpirun -np 2 ./a", second))
+    assert [(layer.job, layer.status) for layer in answer.layers] == [(1, "by-configuration"), (2, "fallback")]
+    turned = judged(text("+ mpirun -np 2 ./a", first, "+ mpirun -np 2 --mca btl tcp,self ./a", second))
+    assert [(layer.job, layer.status) for layer in turned.layers] == [(1, "fallback"), (2, "by-configuration")]
+
+
+def test_a_reason_belongs_to_the_run_whose_lines_it_stands_in() -> None:
+    memlock = [
+        "The OpenFabrics (openib) BTL failed to initialize while trying to",
+        "allocate some locked memory.  This typically can indicate that the",
+        "  Local host:    n01",
+        "  Memlock limit: 65536",
+    ]
+    first, second = bml_lines(), bml_lines(family=4711, pid=300)
+    answer = judged(text(first[:1], memlock, first[1:], second))
+    assert [reason_ids(layer) for layer in answer.layers] == [["memlock"], []]
+
+
+def test_the_document_numbers_the_runs() -> None:
+    found = document(judged(text(nccl_lines(), TCP)))
+    assert [layer["job"] for layer in found["layers"]] == [1, 2]
+    cited = {id for layer in found["layers"] for pair in layer["pairs"] for id in pair["evidence"]}
+    assert cited <= {evidence["id"] for evidence in found["evidence"]}
+
+
+# -- the parts
+
+
+def test_spans_order_runs_only_within_one_file() -> None:
+    early, late = Span([process(1, 5)]), Span([process(6, 9)])
+    assert early.ends_before(late)
+    assert not late.ends_before(early)
+    assert not Span([process(1, 6)]).ends_before(late)
+    assert not Span([process(1, 5, order=1)]).ends_before(late)
+    assert not Span([process(1, 2), process(1, 2, order=1)]).ends_before(late)
+
+
+def test_a_command_line_separates_what_is_on_both_sides_of_it() -> None:
+    launches = Launches([mark(6), mark(20)])
+    early, late = Span([process(1, 5)]), Span([process(7, 9)])
+    assert launches.separate(early, late)
+    assert not launches.separate(late, early)
+    assert not launches.separate(Span([process(1, 6)]), late)
+    assert not Launches([mark(6, order=1)]).separate(early, late)
+
+
+def test_overlapping_processes_are_connected() -> None:
+    found = [process(1, 4), process(3, 9), process(8, 10), process(11, 12), process(1, 99, order=1)]
+    assert unions(overlaps(found), len(found)) == [0, 0, 0, 3, 4]
+
+
+def test_short_and_full_names_are_one_host() -> None:
+    hosts = Hosts(["n01", "n01.example.org", "n02.a.org", "n02.b.org", "n02", "10.0.0.1", "10.0.0.2"])
+    assert hosts["n01.example.org"] == hosts["n01"] == "n01"
+    assert len({hosts["n02.a.org"], hosts["n02.b.org"]}) == 2
+    assert hosts["10.0.0.1"] != hosts["10.0.0.2"]
