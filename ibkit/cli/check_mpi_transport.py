@@ -11,6 +11,7 @@ exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ibkit.cli.output import note, origin_line, print_csv, print_json, print_problems
@@ -147,14 +148,13 @@ def _heading(layer: Layer) -> str:
 
 
 def _pairs(layer: Layer) -> Iterator[str]:
-    """Between hosts first; what differs from the verdict before what agrees."""
-    pairs = sorted(layer.pairs, key=lambda pair: (pair.a == pair.b, pair.transport == layer.verdict))
+    """Between hosts first, and of these the rarest transports: what differs is what is looked for."""
+    counts = Counter(pair.transport for pair in layer.pairs if pair.a != pair.b)
+    pairs = sorted(layer.pairs, key=lambda pair: (pair.a == pair.b, counts[pair.transport]))
     for pair in pairs[:_SHOWN_PAIRS]:
         yield f"  {_pair(pair)}"
     if len(pairs) > _SHOWN_PAIRS:
-        rest: dict[str, int] = {}
-        for pair in pairs[_SHOWN_PAIRS:]:
-            rest[pair.transport] = rest.get(pair.transport, 0) + 1
+        rest = Counter(pair.transport for pair in pairs[_SHOWN_PAIRS:])
         told = ", ".join(f"{count} {transport}" for transport, count in sorted(rest.items()))
         yield f"  ... and {len(pairs) - _SHOWN_PAIRS} more pairs: {told}"
 

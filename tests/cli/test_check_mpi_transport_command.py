@@ -1,0 +1,211 @@
+"""`ibkit check-mpi-transport` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support.job_logs import SOCKET, bml_lines, judged, nccl_lines, text, ucx_lines
+
+from ibkit.cli.check_mpi_transport import lines, sentence
+from ibkit.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs/schemas/mpi.json").read_text())
+RECORDED = ROOT / "fixtures/jobs-recorded"
+TCP = text(nccl_lines(network="Socket", before=SOCKET))
+LATER_TCP = nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xd")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["check-mpi-transport", *arguments])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "job.log"
+    path.write_text(text(nccl_lines()))
+    return path
+
+
+# -- exit status and first line
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "words"),
+    [
+        (text(nccl_lines()), 0, "InfiniBand, as expected"),
+        (text(nccl_lines(["n01"])), 0, "shared memory on one host, as expected"),
+        (text(ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")), 0, "RDMA (verbs; the log does not show whether"),
+        (TCP, 1, "TCP, not RDMA: a fall-back (noport)"),
+        (text("+ mpirun --mca btl tcp,self ./a", bml_lines()), 1, "TCP, as configured, not RDMA (wrongtls)"),
+        (
+            text(nccl_lines(), nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xd")),
+            1,
+            "NCCL (run 2): TCP",
+        ),
+        ("n01:1:1 [0] NCCL INFO Using network IB\n", 3, "not decided"),
+        ("epoch 1\n", 3, "unknown: no line of it tells a transport"),
+    ],
+)
+def test_the_first_line_is_the_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, status: int, words: str
+) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(content)
+    found, out, _ = run(capsys, str(path))
+    assert found == status
+    assert out.startswith(f"{path}: ")
+    assert words in out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no-such-file"], "No such file"),
+        (["pid:1"], "not looked at yet"),
+        ([], "name a log"),
+        (["--from", str(ROOT / "fixtures/roce-host")], "holds no job"),
+        (["a.out", "--", "mpirun", "./a.out"], "not built yet"),
+        ([sys.executable], "program"),
+        ([str(ROOT / "tests/parsers/recorded/ibstat-rxe.txt")], "ibkit status"),
+    ],
+)
+def test_what_cannot_be_read_is_said(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+
+
+# -- the answer for people
+
+
+def test_the_answer_names_pairs_reasons_mends_and_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(TCP)
+    _, out, _ = run(capsys, str(path))
+    number = next(n for n, line in enumerate(TCP.splitlines(), 1) if "[send] via NET/Socket/0" in line)
+    assert "  n01 - n02: tcp (ranks 0-3 1-2)" in out
+    assert "  reason noport: " in out
+    assert "    fix: " in out
+    assert f"{path}:{number}: " in out
+
+
+def test_what_is_open_comes_with_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text("n01:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB ib0:10.0.0.1<0>\n")
+    _, out, _ = run(capsys, str(path))
+    assert "next step: run again with NCCL_DEBUG=INFO" in out
+
+
+def test_many_pairs_are_folded_with_those_that_differ_first() -> None:
+    hosts = [f"n{number:02d}" for number in range(30)]
+    many = nccl_lines(hosts, per_host=1)
+    odd = [line.replace("NET/IB/0", "NET/Socket/0") if ":107:" in line or ":108:" in line else line for line in many]
+    shown = list(lines(judged(text(odd))))
+    pairs = [line for line in shown if line.startswith("  n")]
+    assert len(pairs) == 12
+    assert [line for line in pairs if ": ib" not in line] == pairs[:3]
+    assert "  ... and 18 more pairs: 18 ib" in shown
+
+
+def test_terminal_escapes_of_a_log_are_not_passed_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(TCP.replace("[send]", "\x1b[2J\x1b]0;owned\x07[send]"))
+    _, out, err = run(capsys, str(path))
+    assert "\x1b" not in out + err
+    assert "\x07" not in out + err
+    _, out, _ = run(capsys, str(path), "--json")
+    assert "\\u001b" in out or "\x1b" not in out
+
+
+def test_an_answer_without_layers_is_one_sentence() -> None:
+    assert sentence(judged("nothing\n")) == "test: unknown: no line of it tells a transport"
+
+
+# -- for programs
+
+
+def test_json_fits_the_schema(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, str(log), "--json")
+    document = json.loads(out)
+    jsonschema.validate(document, SCHEMA)
+    assert (status, err) == (0, "")
+    assert (document["schema"], document["verdict"], document["target"]) == ("ibkit.mpi/1", "ib", str(log))
+
+
+def test_csv_has_a_row_per_pair(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, str(log), "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["a"], row["b"], row["transport"]) for row in rows] == [
+        ("n01", "n01", "shm"),
+        ("n01", "n02", "ib"),
+        ("n02", "n02", "shm"),
+    ]
+
+
+def test_problems_are_narrated_beside_the_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_bytes(text(nccl_lines()).encode() + b"x" * 2_000_000 + b"\n")
+    status, out, err = run(capsys, str(path), "--json")
+    (problem,) = json.loads(out)["problems"]
+    assert (status, problem["kind"], problem["line"], problem["source"]) == (
+        0,
+        "long-line",
+        len(nccl_lines()) + 1,
+        str(path),
+    )
+    assert problem["text"] in err
+
+
+def test_standard_input_as_a_process() -> None:
+    """Through a real pipe, as `mpirun ... |& ibkit check-mpi-transport -`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ibkit", "check-mpi-transport", "-"],
+        input=TCP.encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout.decode().splitlines()[0] == "-: TCP, not RDMA: a fall-back (noport)"
+
+
+# -- captures
+
+
+def test_the_job_of_a_capture_and_a_log_beside_a_capture(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "made"
+    host = ROOT / "fixtures/roce-host"
+    assert main(["capture", "--from", str(host), "--job", str(log), "-o", str(made)]) == 0
+    capsys.readouterr()
+    status, out, err = run(capsys, "--from", str(made), "--json")
+    document = json.loads(out)
+    jsonschema.validate(document, SCHEMA)
+    assert (status, document["verdict"]) == (0, "ib")
+    assert "replay of made" in err
+    assert {evidence["file"] for evidence in document["evidence"]} == {"job.log"}
+    beside = run(capsys, "--from", str(host), str(log), "--json")
+    assert json.loads(beside[1])["layers"] == document["layers"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("mpi-rxe", 0, "RDMA (verbs"),
+        ("mpi-tcp", 1, "TCP, as configured"),
+        ("mpi-ucx-shm", 0, "shared memory on one host"),
+    ],
+)
+def test_recorded_jobs(capsys: pytest.CaptureFixture[str], name: str, status: int, words: str) -> None:
+    found, out, _ = run(capsys, str(RECORDED / name))
+    assert (found, words in out.splitlines()[0]) == (status, True)
