@@ -15,11 +15,13 @@ reader must know:
 * ``--details`` prints the details of PortXmitDiscards under the names of those of PortRcvErrors, and the other way
   round: the tool decodes either answer with the other one's field table. The four fields that both have lie at the
   same offsets, so the right name follows from the position.
+* A header and its rows do not tell which nodes were asked: ``--switch``, ``--ca`` and ``-G`` leave no other trace.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
@@ -56,6 +58,11 @@ _DATA = re.compile(r"Port(?:Unicast|Multicast)?(?:Xmit|Rcv)(?:Data|Pkts)\Z")
 _HEADER = re.compile(r'(?:Errors for|(?P<data>Data Counters for)) (?:0x(?P<guid>[0-9a-fA-F]{1,16}) )?"(?P<name>.*)')
 _ROW = re.compile(r"GUID 0x(?P<guid>[0-9a-fA-F]{1,16}) port (?P<port>\d{1,3}|ALL):(?P<counters>.*)")
 _COUNTER = re.compile(r"\[(\w{1,64}) == ([0-9]{1,20})( \([^()\]]{0,32}\))?\]")
+_NAME = re.compile(r"\[(\w{1,64}) == ?")
+#: What the second line of a wrapped row starts with, if not in the middle of a counter.
+_MORE = re.compile(r"\[[A-Z]\w{1,63}(?: ==|\s*\Z)")
+#: A row that a mail program broke is put together up to this length, which none reaches (characters).
+_MAX_ROW = 8192
 _LINK = re.compile(r"Link info:(?P<row>.*)")
 _NODES = re.compile(r"## Summary: (\d{1,9}) nodes checked, (\d{1,9}) bad nodes found")
 _PORTS = re.compile(r"##\s+(\d{1,9}) ports checked, (\d{1,9}) ports have errors beyond threshold")
@@ -77,7 +84,8 @@ class CounterRow(NamedTuple):
 
     ``port`` is None for the sum over all ports. ``guid`` is the port's GUID (errors) or the node's (data).
     ``counters`` has the details under their right names, and ``printed_as`` maps those that were renamed to the name
-    in the text. ``wide`` is True where the error counters have 64 bits. ``whole`` is False for a damaged row.
+    in the text. ``wide`` is True where the error counters have 64 bits. ``whole`` is False for a damaged row;
+    ``unread`` has the counters that stand in it without a number that could be read.
     """
 
     guid: int
@@ -90,12 +98,14 @@ class CounterRow(NamedTuple):
     node_name: str | None
     line: int
     link: LinkRow | None = None
+    unread: tuple[str, ...] = ()
 
 
 class Sweep(NamedTuple):
     """One run of the tool. ``form`` is errors, data or None (no row told). What the summary says is None where there
     is none. ``thresholds`` has those above the tool's default, which is 0. ``complete``: the summary is there and all
-    rows that it counts.
+    rows that it counts, none of them damaged. ``switches`` and ``others`` say whether a node of that kind has a row.
+    ``line`` is where the sweep begins.
     """
 
     form: str | None
@@ -108,6 +118,9 @@ class Sweep(NamedTuple):
     suppressed: tuple[str, ...] | None = None
     query_failures: int = 0
     complete: bool = False
+    switches: bool = False
+    others: bool = False
+    line: int | None = None
 
 
 class QueryFailure(NamedTuple):
@@ -145,13 +158,42 @@ def parse(text: str, *, source: str = "") -> Parsed[Report]:
     lines, long_lines = lines_of(text, source)
     problems = Problems(source, long_lines)
     reader = _Reader(problems)
-    for number, line in enumerate(lines, 1):
+    for number, line in _unbroken(lines):
         reader.feed(number, line)
     reader.close(len(lines))
     if not reader.sweeps and not reader.failed:
         raise NotThisFormat(f"{source or 'input'}: not ibqueryerrors: no '## Summary', no 'GUID 0x... port' row")
     complete = not reader.failed and all(sweep.complete and not sweep.query_failures for sweep in reader.sweeps)
     return Parsed(Report(tuple(reader.sweeps), tuple(reader.messages)), problems.all(), complete)
+
+
+def _unbroken(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The lines by number, without what may stand before them; a row that was wrapped is one line again.
+
+    Half a row would be worse than none: the counters on its second line would pass for zeros.
+    """
+    held, row = 0, ""
+    for number, line in enumerate(lines, 1):
+        line = line.lstrip(BEFORE)
+        if row:
+            if line and len(row) < _MAX_ROW and _continues(row, line):
+                row = f"{row.rstrip()} {line}"
+                continue
+            yield held, row
+            row = ""
+        if line.startswith("GUID 0x"):
+            held, row = number, line[: 2 * _MAX_ROW]
+        else:
+            yield number, line
+    if row:
+        yield held, row
+
+
+def _continues(row: str, line: str) -> bool:
+    """A counter follows, or the end of one, or a row that broke before its first counter."""
+    return _MORE.match(line) is not None or (
+        row.count("[") > row.count("]") and "]" in line and not line.startswith("GUID 0x")
+    )
 
 
 class _Reader:
@@ -167,12 +209,12 @@ class _Reader:
     def _start(self) -> None:
         self._rows: list[CounterRow] = []
         self._seen: set[tuple[int, int | None]] = set()
-        self._headers = 0
+        self._damaged = 0
+        self._headers: list[int | None] = []
         self._sweep = Sweep(None, ())
         self._node: tuple[int | None, str | None] = (None, None)
 
     def feed(self, number: int, line: str) -> None:
-        line = line.lstrip(BEFORE)
         if row := _ROW.match(line):
             self._row(number, row)
         elif link := _LINK.match(line):
@@ -188,6 +230,7 @@ class _Reader:
             elif message.kind != SIMULATOR:
                 self.messages.append(message)
         elif "GUID 0x" in line:
+            self._damaged += 1
             self._problems.add("bad-line", f"a damaged row: {line[:120]!r}", number)
         else:
             self._problems.noise.add(number, line)
@@ -196,10 +239,13 @@ class _Reader:
         form = DATA if header["data"] else ERRORS
         if self._sweep.nodes_checked is not None or self._sweep.form not in (None, form):
             self.close(number)
-        self._sweep = self._sweep._replace(form=form)
-        self._headers += 1
+        self._begin(number, form)
         # The last quote ends the name, because nothing escapes the ones in it.
         self._node = (int(header["guid"], 16) if header["guid"] else None, header["name"].rstrip().removesuffix('"'))
+        self._headers.append(self._node[0])
+
+    def _begin(self, number: int, form: str | None) -> None:
+        self._sweep = self._sweep._replace(form=form, line=self._sweep.line or number)
 
     def _row(self, number: int, row: re.Match[str]) -> None:
         if self._sweep.nodes_checked is not None:
@@ -210,13 +256,20 @@ class _Reader:
             self._problems.add("duplicate-row", f"GUID 0x{guid:016x} port {row['port']} a second time", number)
             return
         self._seen.add((guid, port))
-        counters, printed_as, wide, whole = self._counters(number, row["counters"].strip())
+        counters, printed_as, wide, unread = self._counters(number, row["counters"].strip())
         if self._sweep.form is None:
-            form = DATA if counters and all(_DATA.match(name) for name in counters) else ERRORS
-            self._sweep = self._sweep._replace(form=form)
-        self._rows.append(CounterRow(guid, port, counters, printed_as, wide, whole, *self._node, number))
+            names = (*counters, *(unread or ()))
+            self._begin(number, DATA if names and all(_DATA.match(name) for name in names) else ERRORS)
+        whole = unread is None
+        self._damaged += not whole and port is not None
+        self._rows.append(
+            CounterRow(guid, port, counters, printed_as, wide, whole, *self._node, number, None, unread or ())
+        )
 
-    def _counters(self, number: int, text: str) -> tuple[dict[str, int], dict[str, str], bool, bool]:
+    def _counters(self, number: int, text: str) -> tuple[dict[str, int], dict[str, str], bool, tuple[str, ...] | None]:
+        """A row's counters, which of them are renamed, whether they are wide, and which could not be read: None for a
+        row without damage.
+        """
         counters: dict[str, int] = {}
         printed_as: dict[str, str] = {}
         meanings: dict[str, str] = {}
@@ -241,9 +294,11 @@ class _Reader:
             else:
                 counters[name] = value
         whole &= not text[end:].strip() and bool(counters)
-        if not whole:
-            self._problems.add("bad-line", f"a damaged row: {text[:120]!r}", number)
-        return counters, printed_as, wide, whole
+        if whole:
+            return counters, printed_as, wide, None
+        self._problems.add("bad-line", f"a damaged row: {text[:120]!r}", number)
+        names = dict.fromkeys(_NAME.findall(text[:_MAX_ROW]))
+        return counters, printed_as, wide, tuple(n for n in names if n not in counters and n not in _DETAILS)
 
     def _link(self, number: int, text: str) -> None:
         link = parse_row(text)
@@ -256,6 +311,7 @@ class _Reader:
         if found := _NODES.match(line):
             if self._sweep.nodes_checked is not None:
                 self.close(number)
+            self._begin(number, self._sweep.form)
             self._sweep = self._sweep._replace(nodes_checked=int(found[1]), bad_nodes=int(found[2]))
         elif found := _PORTS.match(line):
             self._sweep = self._sweep._replace(ports_checked=int(found[1]), bad_ports=int(found[2]))
@@ -267,16 +323,17 @@ class _Reader:
         elif found := _SUPPRESSED.match(line):
             self._sweep = self._sweep._replace(suppressed=tuple(found["list"].split()))
         else:
+            self._damaged += 1
             self._problems.add("bad-line", f"not a line of the summary: {line[:120]!r}", number)
 
     def close(self, number: int) -> None:
         """Finish the sweep and compare its rows with what its summary counts."""
         sweep = self._sweep._replace(rows=tuple(self._rows))
-        headers = self._headers
+        headers, damaged = self._headers, self._damaged
         self._start()
         if sweep == Sweep(None, ()):
             return
-        lacks = _lacks(sweep, headers)
+        lacks = _lacks(sweep, len(headers)) or (f"{damaged} of its lines are damaged" if damaged else None)
         if lacks:
             self._problems.add("incomplete", lacks, number)
         if sweep.query_failures:
@@ -284,7 +341,8 @@ class _Reader:
         form = sweep.form
         if form is None and sweep.bad_nodes == 0 and sweep.nodes_checked:
             form = ERRORS  # --counters prints each port that answers
-        self.sweeps.append(sweep._replace(form=form, complete=lacks is None))
+        switches, others = _kinds(sweep, headers)
+        self.sweeps.append(sweep._replace(form=form, complete=lacks is None, switches=switches, others=others))
 
 
 def _lacks(sweep: Sweep, headers: int) -> str | None:
@@ -302,3 +360,21 @@ def _lacks(sweep: Sweep, headers: int) -> str | None:
     if headers != sweep.bad_nodes:
         return f"{headers} headers of nodes, the summary counts {sweep.bad_nodes} bad nodes"
     return None
+
+
+def _kinds(sweep: Sweep, headers: Iterable[int | None]) -> tuple[bool, bool]:
+    """Whether a switch has a row, and whether another node has, as far as the form tells.
+
+    In the errors form only a switch's header has a GUID. In the data form port 0 is a switch's (not all have one), and
+    a node of one or two ports is none.
+    """
+    if sweep.form == ERRORS:
+        guids = list(headers)
+        return any(guid is not None for guid in guids), None in guids
+    highest: dict[int, int] = {}
+    switches = False
+    for row in sweep.rows:
+        if row.port is not None:
+            switches |= row.port == 0
+            highest[row.guid] = max(row.port, highest.get(row.guid, 0))
+    return switches, any(0 < port <= 2 for port in highest.values())

@@ -4,7 +4,7 @@ Data counters are shown in bytes. A value marked >= is that or more: the counter
 cleared it during the interval. Where no sweep of the fabric is possible, the ports of this host are shown alone.
 
 exit status: 0 the counters were read, and with --errors no port has any; 1 with --errors, some port has errors;
-3 no counters could be read, or some are known to be missing.
+3 no counters could be read, or some are known to be missing, or with --errors, some error counters are not known.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ from ibkit.model.counters import (
     OCTETS_PER_DATA_UNIT,
     Counted,
     FabricChange,
+    FabricCounters,
     PortChange,
     PortCounters,
+    SweepSummary,
+    doubt_of_no_errors,
     highest_first,
     with_errors,
 )
@@ -74,7 +77,11 @@ def run(args: argparse.Namespace) -> int:
         print_table(_HEADINGS, [_row(port) for port in shown.ports])
         _note_left_out(shown.ports, fabric.ports)
     print_problems(fabric.problems)
-    return _status(bool(fabric.ports), fabric.complete, found=args.errors and bool(shown.ports))
+    if args.errors:
+        return _verdict(fabric)
+    if fabric.sweeps and not fabric.ports and fabric.complete is not False:
+        note(f"{_checked(fabric.sweeps)}: no port has errors, and a listing of errors holds no others; see --errors")
+    return _status(bool(fabric.ports), fabric.complete, found=False)
 
 
 def _run_rates(site: Site, args: argparse.Namespace) -> int:
@@ -102,6 +109,25 @@ def _run_rates(site: Site, args: argparse.Namespace) -> int:
     return _status(any_ports, complete, found=args.errors and any(change.ports for change in changes))
 
 
+def _verdict(fabric: FabricCounters) -> int:
+    """Of --errors, in a sentence and as the exit status."""
+    if any(port.errors or port.unread for port in fabric.ports):
+        return EXIT_FINDING
+    doubt = doubt_of_no_errors(fabric)
+    if doubt:
+        note(f"whether no port has errors cannot be told: {doubt}")
+        return EXIT_UNDECIDED
+    looked_at = _checked(fabric.sweeps) if fabric.sweeps else f"{len(fabric.ports)} ports were read"
+    note(f"{looked_at}: no port has errors")
+    return EXIT_OK
+
+
+def _checked(sweeps: Sequence[SweepSummary]) -> str:
+    """What the sweeps for errors, or else those for data, looked at."""
+    told = [sweep for sweep in sweeps if sweep.form == "errors"] or sweeps
+    return "; ".join(f"{sweep.nodes} nodes with {sweep.ports} ports were checked" for sweep in told[:3])
+
+
 def _status(any_ports: bool, complete: bool | None, *, found: bool) -> int:
     if found:
         return EXIT_FINDING
@@ -120,9 +146,9 @@ def _chosen(ports: Sequence[Counted], args: argparse.Namespace) -> tuple[Counted
     if args.sort:
         names = {name for port in ports for name in port.counters}
         name = next((name for name in names if name.lower() == args.sort.lower()), None)
-        if name is None:
+        if name is None and names:
             raise IbkitError(f"--sort {args.sort}: no port has such a counter; there are {', '.join(sorted(names))}")
-        chosen = highest_first(chosen, name)
+        chosen = highest_first(chosen, name)  # of no ports by anything
     elif args.top:
         chosen = highest_first(chosen)
     return tuple(chosen)[: args.top]
@@ -137,7 +163,11 @@ def _row(port: PortCounters) -> list[object]:
     def shown(name: str) -> str | None:
         return _number(port.counters.get(name), name in port.saturated)
 
-    errors = ", ".join(f"{name} {shown(name)}" for name in port.errors)
+    errors = ", ".join(
+        [f"{name} {shown(name)}" for name in port.errors]
+        + [f"{name} ?" for name in port.unread]
+        + (["?"] if port.unread_errors and not port.unread else [])
+    )
     sent, received = (
         _bytes(port.counters.get(name), 1, name in port.saturated) for name in ("PortXmitData", "PortRcvData")
     )

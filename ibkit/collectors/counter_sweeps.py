@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ibkit.model.counters import PortCounters, saturated
+from ibkit.model.counters import PortCounters, SweepSummary, saturated
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
-from ibkit.parsers.ibqueryerrors import DATA, CounterRow, QueryFailure, Sweep
+from ibkit.parsers.ibqueryerrors import DATA, ERRORS, CounterRow, QueryFailure, Sweep
 from ibkit.parsers.perfquery import CAST_COUNTERS, DATA_COUNTERS, ERROR_COUNTERS
 from ibkit.parsers.records import NamedTuple
 
@@ -28,6 +28,46 @@ class SweepReading(NamedTuple):
     failures: tuple[QueryFailure, ...]
     lost_nodes: bool
     source: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Everything that it asked for was answered and is here."""
+        return self.sweep.complete and not (self.sweep.query_failures or self.failures or self.lost_nodes)
+
+
+def summary_of(reading: SweepReading) -> SweepSummary:
+    """What the sweep looked at."""
+    sweep = reading.sweep
+    quiet = _quiet_counters(sweep)
+    hidden = () if sweep.form == DATA else tuple(name for name in ERROR_COUNTERS if name not in quiet)
+    return SweepSummary(sweep.form or ERRORS, sweep.nodes_checked, sweep.ports_checked, hidden, reading.is_whole)
+
+
+def repetitions(readings: Sequence[SweepReading]) -> Iterator[Problem]:
+    """Several sweeps of one form in one text: what is shown of a port that they tell differently."""
+    for form in (DATA, ERRORS):
+        same = [reading for reading in readings if reading.sweep.form == form]
+        if len(same) > 1:
+            text = f"{len(same)} sweeps for {form} in one text: of a port that several list the last one's row counts"
+            if form == ERRORS:
+                text += "; a port that only an earlier one lists is shown as well"
+            yield Problem("several-sweeps", text, same[-1].sweep.line, same[-1].source)
+
+
+def doubt_of_selection(readings: Sequence[SweepReading]) -> str | None:
+    """Why a saved text does not tell that all nodes were asked; None where it does.
+
+    A sweep with rows of switches and of other nodes was restricted neither to one kind nor to one node.
+    """
+    proven = {reading.sweep.nodes_checked for reading in readings if reading.sweep.switches and reading.sweep.others}
+    for reading in readings:
+        nodes = reading.sweep.nodes_checked
+        if nodes not in proven:
+            return (
+                f"whether the {nodes} nodes that were checked are all of the fabric is not in the text: with --switch, "
+                "--ca or -G the tool asks only some, and no row shows that it asked both switches and others"
+            )
+    return None
 
 
 def ports_of(readings: Sequence[SweepReading]) -> tuple[tuple[PortCounters, ...], tuple[Problem, ...]]:
@@ -45,7 +85,9 @@ def ports_of(readings: Sequence[SweepReading]) -> tuple[tuple[PortCounters, ...]
 class _Port:
     """A port while rows about it are gathered. ``guid`` is the node's, or the port's where no row has the node's."""
 
-    __slots__ = ("counters", "guid", "lid", "line", "name", "number", "port_guid", "source", "wide")
+    __slots__ = (
+        "counters", "guid", "has_data", "lid", "line", "name", "number", "port_guid", "source", "unread_errors", "wide",
+    )  # fmt: skip
 
     def __init__(self, row: CounterRow, number: int, source: str) -> None:
         self.guid = row.node_guid or row.guid
@@ -57,6 +99,14 @@ class _Port:
         self.wide: set[str] = set()
         self.line = row.line
         self.source = source
+        self.unread_errors = False
+        self.has_data = False
+
+    def forget_errors(self) -> None:
+        """What an earlier sweep for errors said of it."""
+        kept = _DATA_NAMES if self.has_data else frozenset[str]()
+        self.counters = {name: value for name, value in self.counters.items() if name in kept}
+        self.wide &= kept
 
 
 class _Ports:
@@ -66,6 +116,7 @@ class _Ports:
         self.problems: list[Problem] = []
         self._ports: dict[tuple[int, int], _Port] = {}
         self._data_sweeps: list[Sweep] = []
+        self._listed: set[int] = set()
 
     def add_data(self, reading: SweepReading) -> None:
         """Data counters, whose sweep names every port that answered."""
@@ -73,6 +124,7 @@ class _Ports:
         for row, number in _rows(reading):
             port = self._ports.setdefault((row.guid, number), _Port(row, number, reading.source))
             port.counters.update(row.counters)
+            port.has_data = True
             if any(name in row.counters for name in CAST_COUNTERS):
                 port.wide |= _DATA_NAMES
 
@@ -90,8 +142,14 @@ class _Ports:
             if port is None:
                 port = self._ports.setdefault((row.guid, number), _Port(row, number, reading.source))
                 strangers.add(row.node_name)
+            if id(port) in self._listed:
+                port.forget_errors()
+                port.line, port.source = row.line, reading.source
             listed.add(id(port))
             port.port_guid = row.guid
+            for name in row.unread:
+                port.counters.setdefault(name, None)
+            port.unread_errors = not row.whole
             for name, value in row.counters.items():
                 if name not in _DATA_NAMES or name not in port.counters:
                     port.counters[name] = value
@@ -99,6 +157,7 @@ class _Ports:
                 port.wide |= {name for name in row.counters if name in ERROR_COUNTERS or name == "PortXmitWait"}
             if row.whole:
                 _fill(port, quiet_if_listed)
+        self._listed |= listed
         if self._data_sweeps:
             self._fill_silent(reading, quiet, listed, strangers)
 
@@ -143,6 +202,7 @@ class _Ports:
                 saturated(port.counters, frozenset(port.wide)),
                 port.line,
                 port.source,
+                port.unread_errors,
             )
             for (_, number), port in sorted(self._ports.items())
         )

@@ -6,10 +6,11 @@ the error counters of the ports that have any: two sweeps are all of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.collectors.counter_pages import UNKNOWN_PORT, LocalPort, Pages
-from ibkit.collectors.counter_sweeps import SweepReading, ports_of
+from ibkit.collectors.counter_sweeps import SweepReading, doubt_of_selection, ports_of, repetitions, summary_of
 from ibkit.collectors.mad_tools import explain_failure, label_of
 from ibkit.collectors.routes import describe
 from ibkit.collectors.sysfs import CLASS
@@ -40,6 +41,11 @@ MAX_MESSAGES = 200
 #: Causes that stop perfquery, too (see mad_tools).
 _HOPELESS = ("no-rdma-device", "no-umad", "umad-denied", "no-infiniband", "no-port", "timeout")
 
+#: The MAD layer's own words (rdma-core, libibmad/rpc.c), which do not say whose answer it was.
+_NO_RECEPTION = re.compile(r"_do_madrpc: (?:recv failed|send failed|timed out)")
+#: The macros after which a tool ends.
+_GAVE_UP = ("iberror: ", "ibpanic: ")
+
 _NO_FABRIC = Fabric({}, (), None)
 
 
@@ -55,12 +61,13 @@ def collect_counters(source: Source) -> FabricCounters:
     local = _query_ports(source)
     if not local.source and not local.problems:
         return fabric
-    if not fabric.ports:
+    if not fabric.ports and not fabric.sweeps:
         why = [problem for problem in fabric.problems if problem.kind != NOT_RECORDED]
         return local._replace(problems=(*why, *local.problems))
     lids = {(port.lid, port.port) for port in fabric.ports}
     more = tuple(port for port in local.ports if (port.lid, port.port) not in lids)
-    return fabric._replace(ports=fabric.ports + more, problems=fabric.problems + local.problems)
+    complete = False if local.complete is False else fabric.complete
+    return fabric._replace(ports=fabric.ports + more, complete=complete, problems=fabric.problems + local.problems)
 
 
 # The fabric: ibqueryerrors
@@ -90,10 +97,15 @@ def _sweep(source: Source) -> FabricCounters:
     if not sweeps:
         return FabricCounters((), False, problems)
     ports, doubts = ports_of(sweeps)
-    complete = all(reading.complete for reading in readings)
+    label = label_of(source, readings[0].answer)
+    problems += (*doubts, *repetitions(sweeps))
+    complete: bool | None = all(reading.complete for reading in readings)
     if len(readings) > 1 and {sweep.sweep.form for sweep in sweeps} != {DATA, ERRORS}:
         complete = False
-    return FabricCounters(ports, complete, (*problems, *doubts), label_of(source, readings[0].answer))
+    if complete and isinstance(source, RawSource) and (why := doubt_of_selection(sweeps)):
+        complete = None
+        problems += (Problem("unknown-nodes", why, sweeps[-1].sweep.line, label),)
+    return FabricCounters(ports, complete, problems, label, tuple(map(summary_of, sweeps)))
 
 
 def _read(source: Source, options: Sequence[str]) -> _Reading:
@@ -121,9 +133,7 @@ def _run(source: Source, options: Sequence[str]) -> _Reading:
         messages = (*errors, *parsed.value.messages, *diag.known_lines(answer.out))
         return _Reading(answer, problems=(explain_failure(source, answer, messages),))
     failures = _query_failures((*errors, *parsed.value.messages))
-    lost = any(
-        message.kind == diag.NO_ANSWER and message.route is not None for message in errors + parsed.value.messages
-    )
+    lost = _lost_something(errors, failures) or _lost_something(parsed.value.messages, failures)
     sweeps = tuple(SweepReading(sweep, failures, lost, label) for sweep in parsed.value.sweeps)
     # Exit status 1 says that there are errors, which is why the tool was asked.
     failed = answer.failure is not None or (answer.exit_status or 0) not in (0, 1)
@@ -133,6 +143,25 @@ def _run(source: Source, options: Sequence[str]) -> _Reading:
     problems += _described(errors, failures, f"{label} (stderr)")
     complete = parsed.complete is True and not lost and not failed
     return _Reading(answer, sweeps, (*problems, *parsed.problems), complete)
+
+
+def _lost_something(messages: Sequence[Message], failures: Sequence[QueryFailure]) -> bool:
+    """Whether a message tells of a loss that is none of ``failures``: a node that discovery did not reach, an answer
+    that was waited for in vain, a tool that gave up.
+
+    A query without an answer makes up to three lines, of which the last one says whose it was.
+    """
+    lids = {failure.lid for failure in failures}
+    for message, following in zip(messages, (*messages[1:], None), strict=False):
+        if message.kind in (diag.NO_ANSWER, diag.FAILED):
+            if message.route is not None or message.lid not in lids:
+                return True
+        elif message.text.startswith(_GAVE_UP) or (
+            _NO_RECEPTION.search(message.text)
+            and not (following and (following.kind == diag.NO_ANSWER or ibqueryerrors.query_failure(following)))
+        ):
+            return True
+    return False
 
 
 def _query_failures(messages: Iterable[Message]) -> tuple[QueryFailure, ...]:

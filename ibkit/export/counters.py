@@ -29,6 +29,7 @@ def counters_document(fabric: FabricCounters) -> dict[str, Any]:
         "schema": SCHEMA,
         "source": fabric.source,
         "complete": fabric.complete,
+        "sweeps": [sweep._asdict() | {"hidden": list(sweep.hidden)} for sweep in fabric.sweeps],
         "ports": [_port(port) for port in fabric.ports],
         "problems": [problem._asdict() for problem in fabric.problems],
     }
@@ -82,7 +83,12 @@ def rates_rows(changes: Sequence[FabricChange], columns: Sequence[str]) -> Itera
 
 
 def _port(port: PortCounters) -> dict[str, Any]:
-    return {**_whose(port), "counters": _in_order(port.counters), "saturated": list(port.saturated)}
+    return {
+        **_whose(port),
+        "counters": _in_order(port.counters),
+        "saturated": list(port.saturated),
+        "unread_errors": port.unread_errors,
+    }
 
 
 def _change(change: PortChange) -> dict[str, Any]:

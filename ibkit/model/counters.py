@@ -55,7 +55,8 @@ class PortCounters(NamedTuple):
 
     ``counters`` has them by the name that perfquery prints; None is one that the hardware does not have or that could
     not be told from it, an absent one was not asked for. ``saturated`` names those that stand at their maximum: they
-    are "at least" that. ``line`` is where the port stands in ``source``.
+    are "at least" that. ``line`` is where the port stands in ``source``. ``unread_errors`` is True for a port whose row
+    in a listing of errors is damaged: it has a counter above its threshold whose value is not here.
     """
 
     guid: Guid | None
@@ -67,22 +68,44 @@ class PortCounters(NamedTuple):
     saturated: tuple[str, ...] = ()
     line: int | None = None
     source: str | None = None
+    unread_errors: bool = False
 
     @property
     def errors(self) -> dict[str, int]:
         """The error counters that are above zero."""
         return {name: value for name in ERRORS if (value := self.counters.get(name))}
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The error counters that are above zero, and nobody knows by how much."""
+        return tuple(name for name in ERRORS if self.unread_errors and self.counters.get(name, 0) is None)
+
+
+class SweepSummary(NamedTuple):
+    """What a run of ibqueryerrors looked at. ``form`` is errors (the ports with error counters above their thresholds)
+    or data (all ports); ``nodes`` and ``ports`` are how many were checked, None where the text does not say.
+    ``hidden`` names the error counters that it may be silent about though they are above zero; ``whole`` is False
+    where rows, answers or nodes are missing.
+    """
+
+    form: str
+    nodes: int | None
+    ports: int | None
+    hidden: tuple[str, ...]
+    whole: bool
+
 
 class FabricCounters(NamedTuple):
     """``complete`` is True where all ports of the fabric were asked and answered, False where some are known to be
-    missing, None where that cannot be told (a port or a node was asked on its own).
+    missing, None where that cannot be told (a port or a node was asked on its own). ``sweeps`` are the runs of
+    ibqueryerrors that all this is from.
     """
 
     ports: tuple[PortCounters, ...]
     complete: bool | None
     problems: tuple[Problem, ...] = ()
     source: str | None = None
+    sweeps: tuple[SweepSummary, ...] = ()
 
 
 def saturated(counters: dict[str, int | None], wide: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -168,13 +191,33 @@ def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange
     return PortChange(after, counters, tuple(at_least), tuple(cleared))
 
 
+#: What every port counts, and both of the tools print.
+_ALWAYS_COUNTED = tuple(name for name in ERRORS if name in WIDTHS and name != "QP1Dropped")
+
+
+def doubt_of_no_errors(fabric: FabricCounters) -> str | None:
+    """Why it is not settled that no port has errors where none is known to; None where it is settled."""
+    if fabric.complete is False:
+        return "something is known to be missing"
+    listings = [sweep for sweep in fabric.sweeps if sweep.form == "errors"]
+    if not fabric.ports and not listings:
+        return "no error counters were read"
+    for sweep in listings:
+        if not sweep.whole:
+            return "the listing of errors is not whole"
+        if sweep.hidden:
+            return f"the listing of errors is silent about {', '.join(sweep.hidden)}"
+    unknown = sum(any(port.counters.get(name) is None for name in _ALWAYS_COUNTED) for port in fabric.ports)
+    return f"error counters of {unknown} of {len(fabric.ports)} ports are not known" if unknown else None
+
+
 #: A port's values, or their change.
 Counted = TypeVar("Counted", PortCounters, PortChange)
 
 
 def with_errors(ports: Iterable[Counted]) -> tuple[Counted, ...]:
-    """The ports that have an error counter above zero."""
-    return tuple(port for port in ports if port.errors)
+    """The ports that have an error counter above zero, or may have one that could not be read."""
+    return tuple(port for port in ports if port.errors or (isinstance(port, PortCounters) and port.unread_errors))
 
 
 def highest_first(ports: Iterable[Counted], name: str | None = None) -> tuple[Counted, ...]:

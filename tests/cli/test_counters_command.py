@@ -40,9 +40,87 @@ def test_errors_are_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 of 9 ports are shown" in err
 
 
-def test_no_errors_are_none(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "--from", TOOLS / "perfquery/loop-extended.txt", "--errors")
+def test_no_errors_are_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = "# Port counters" + (TOOLS / "perfquery/loop.txt").read_text().split("# Port counters")[2]
+    (tmp_path / "page.txt").write_text(page)
+    status, out, err = run(capsys, "--from", tmp_path / "page.txt", "--errors")
     assert (status, len(out.splitlines())) == (0, 1)
+    assert "1 ports were read: no port has errors" in err
+
+
+@pytest.mark.parametrize("name", ["perfquery/loop-extended", "ibqueryerrors/counters-report"])
+def test_data_counters_do_not_prove_that_there_are_no_errors(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, out, err = run(capsys, "--from", TOOLS / f"{name}.txt", "--errors")
+    assert (status, len(out.splitlines())) == (3, 1)
+    assert "ports are not known" in err
+
+
+#: What the tool prints of a fabric of three switches and twelve HCAs without an error.
+HEALTHY = """
+## Summary: 15 nodes checked, 0 bad nodes found
+##          120 ports checked, 0 ports have errors beyond threshold
+## Thresholds:\x20
+## Suppressed:
+"""
+
+
+def test_a_healthy_listing_of_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "healthy.txt"
+    file.write_text(HEALTHY)
+    status, out, err = run(capsys, "--from", file, "--errors")
+    assert (status, len(out.splitlines())) == (0, 1)
+    assert "15 nodes with 120 ports were checked: no port has errors" in err
+    status, _, err = run(capsys, "--from", file)
+    assert status == 3  # there is no counter in it
+    assert "a listing of errors holds no others" in err
+    status, out, _ = run(capsys, "--from", file, "--errors", "--json", "--sort", "PortXmitWait")
+    made = json.loads(out)
+    assert (status, made["complete"], made["ports"]) == (0, None, [])
+    assert made["sweeps"] == [{"form": "errors", "nodes": 15, "ports": 120, "hidden": [], "whole": True}]
+    assert [problem["kind"] for problem in made["problems"]] == ["unknown-nodes"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("Suppressed:", "Suppressed: VL15Dropped", "VL15Dropped"),
+        ("Thresholds: ", "Thresholds: [SymbolErrorCounter = 10]", "SymbolErrorCounter"),
+        ("## Suppressed:", "", "silent about"),
+        ("## Suppressed:", "##          3 PMA query failures\n## Suppressed:", "missing"),
+        ("## Suppressed:", "##          3# PMA query failures\n## Suppressed:", "missing"),
+        (" 0 ports have", " 1 ports have", "missing"),
+        ("\n## Summary", "ibwarn: [3] _do_madrpc: recv failed: Connection timed out\n## Summary", "missing"),
+        ("\n## Summary", "iberror: [3] main: failed: no answer\n## Summary", "missing"),
+    ],
+)
+def test_listings_that_prove_no_health(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    assert old in HEALTHY
+    (tmp_path / "x.txt").write_text(HEALTHY.replace(old, new))
+    status, _, err = run(capsys, "--from", tmp_path / "x.txt", "--errors")
+    assert status == 3
+    assert why in err
+
+
+def test_a_damaged_row_is_a_port_with_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "damaged.txt"
+    file.write_text(
+        'Errors for 0xb8599f0300000100 "sw1"\n   GUID 0xb8599f0300000100 port 8: [SymbolErrorCounter == 5#690]\n'
+        + HEALTHY.replace("0 bad", "1 bad").replace(" 0 ports", " 1 ports")
+    )
+    status, out, _ = run(capsys, "--from", file, "--errors")
+    assert status == 1
+    assert out.splitlines()[1].split()[-2:] == ["SymbolErrorCounter", "?"]
+    assert run(capsys, "--from", file)[0] == 3
+    _, out, _ = run(capsys, "--from", file, "--errors", "--json")
+    made = json.loads(out)
+    (port,) = made["ports"]
+    assert (made["complete"], port["counters"], port["unread_errors"]) == (False, {"SymbolErrorCounter": None}, True)
+    file.write_text(file.read_text().replace("[SymbolErrorCounter == 5#690]", "#" * 20))
+    status, out, _ = run(capsys, "--from", file, "--errors")  # it may have waited, which is no error
+    assert status == 3
+    assert out.splitlines()[1].split()[-1] == "?"
 
 
 def test_incomplete_is_undecided(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

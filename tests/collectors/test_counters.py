@@ -285,6 +285,59 @@ def test_both_forms_in_one_file(tmp_path: Path) -> None:
     assert port_of(fabric, HOST1, 1).counters["PortXmitPkts"] == 223
 
 
+def test_two_runs_in_one_file_say_so_and_the_last_one_counts(tmp_path: Path) -> None:
+    """What the first run had of a port is not mixed with what the second one has."""
+    first = fixture("details.txt")
+    second = first.replace("[SymbolErrorCounter == 65535] [LinkDownedCounter == 255]", "[LinkDownedCounter == 9]")
+    assert second != first
+    fabric = of_text(tmp_path, first + second)
+    assert "several-sweeps" in [problem.kind for problem in fabric.problems]
+    host = port_of(fabric, 0xA0001001, 1)
+    assert host.errors == {"LinkDownedCounter": 9, "VL15Dropped": 3}
+    assert host.counters["SymbolErrorCounter"] == 0
+    assert host.line is not None
+    assert host.line > len(first.splitlines())
+    assert len(fabric.ports) == 5
+
+
+def test_two_runs_for_data_in_one_file(tmp_path: Path) -> None:
+    text = fixture("counters-report.txt")
+    fabric = of_text(tmp_path, text.replace("[PortXmitPkts == 223 ", "[PortXmitPkts == 999 ") + text)
+    assert [problem.kind for problem in fabric.problems] == ["several-sweeps"]
+    assert port_of(fabric, HOST1, 1).counters["PortXmitPkts"] == 223
+
+
+def test_a_text_of_switches_alone_does_not_show_that_all_nodes_were_asked(tmp_path: Path) -> None:
+    """As --switch prints it; without an option a fabric of healthy HCAs looks the same."""
+    text = fixture("details.txt")
+    at = text.index('Errors for "host1')
+    switches = text[:at] + text[text.index("\n## Summary") :]
+    switches = switches.replace("4 nodes checked, 3 bad", "2 nodes checked, 2 bad").replace(
+        "5 ports have", "4 ports have"
+    )
+    fabric = of_text(tmp_path, switches)
+    assert fabric.complete is None
+    assert [problem.kind for problem in fabric.problems] == ["unknown-nodes"]
+    assert of_text(tmp_path, text).complete is True
+    recorded = collect_counters(Recorded(said(DATA, fixture("counters-report.txt")), said(ERRORS, switches, "", 1)))
+    assert "unknown-nodes" not in [problem.kind for problem in recorded.problems]  # there the command is known
+
+
+def test_a_failure_in_front_of_a_sweep(tmp_path: Path) -> None:
+    text = fixture("details-data-report.txt")
+    assert of_text(tmp_path, text).complete is True
+    lost = "ibwarn: [3] _do_madrpc: recv failed: Connection timed out\n"
+    for line in (
+        lost,
+        "ibwarn: [3] mad_rpc: _do_madrpc failed; dport (Lid 4)\n",
+        "iberror: [3] main: failed: x\n",
+        "perfquery: iberror: failed: perfquery\n",
+    ):
+        assert of_text(tmp_path, line + text).complete is False
+    explained = two_sweeps(stderr=lost + failure(1), changes=with_failures(1))
+    assert port_of(explained, HOST2, 2).counters["SymbolErrorCounter"] == 0  # the lines are of one query
+
+
 def test_a_cut_file(tmp_path: Path) -> None:
     text = fixture("details.txt")
     fabric = of_text(tmp_path, text[: text.index("## Summary")])

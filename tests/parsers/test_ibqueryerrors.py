@@ -202,6 +202,45 @@ def test_a_cut_number_is_no_number() -> None:
     assert not row.whole
 
 
+@pytest.mark.parametrize("at", ["[LinkDownedCounter", "== 255", "255] [VL15", "[VL15Dropped == 3"])
+def test_a_row_that_a_mail_program_broke(at: str) -> None:
+    lines = fixture("details.txt").split("\n")
+    (index,) = [i for i, line in enumerate(lines) if "GUID 0xa0001001 port 1" in line]
+    assert at in lines[index]
+    lines[index] = lines[index].replace(at, f"\n{at}").replace(" \n", "\n")
+    text = "\n".join(lines)
+    row = row_of(text, HOST1_PORT, 1)
+    assert row.counters == {"SymbolErrorCounter": 65535, "LinkDownedCounter": 255, "VL15Dropped": 3}
+    assert row.whole
+    assert parse(text).complete is True
+
+
+def test_a_prompt_behind_a_row_is_none_of_it() -> None:
+    lines = fixture("details.txt").split("\n")
+    (index,) = [i for i, line in enumerate(lines) if "GUID 0xa0001001 port 1" in line]
+    lines.insert(index + 1, "[root@head ~]# ")
+    assert parse("\n".join(lines)).complete is True
+
+
+@pytest.mark.parametrize("name", ["details.txt", "counters-report.txt"])
+def test_a_damaged_number_makes_the_sweep_incomplete(name: str) -> None:
+    text = fixture(name)
+    (row,) = [line for line in text.split("\n") if "GUID 0xb0001000 port 1:" in line]
+    parsed = parse(text.replace(row, row.replace("== 8]", "== 8#]").replace("[PortRcvData == ", "[PortRcvData == #")))
+    assert parsed.complete is False
+    (damaged,) = [row for row in parsed.value.sweeps[0].rows if not row.whole]
+    assert damaged.unread in (("PortXmitDiscards",), ("PortRcvData",))
+    assert not parsed.value.sweeps[0].complete
+
+
+def test_which_kinds_of_nodes_have_rows() -> None:
+    for name in ("details.txt", "counters-report.txt"):
+        sweep = sweep_of(fixture(name))
+        assert (sweep.switches, sweep.others) == (True, True)
+    only = fixture("details.txt").replace('"host1 mlx5_0"', '0xa0001000 "host1 mlx5_0"')
+    assert (sweep_of(only).switches, sweep_of(only).others) == (True, False)
+
+
 def test_two_sweeps_in_one_file() -> None:
     parsed = parse(fixture("counters-report.txt") + fixture("details.txt") + fixture("details.txt"))
     assert [(sweep.form, len(sweep.rows)) for sweep in parsed.value.sweeps] == [(DATA, 21), (ERRORS, 7), (ERRORS, 7)]
