@@ -80,9 +80,10 @@ def test_a_prefix_before_each_line(tmp_path: os.PathLike[str]) -> None:
     turn = itertools.count()
 
     def variant(name: str, data: bytes) -> bytes | None:
-        if name.startswith("comm-method"):  # a table with a meaning of its columns; its prefixes have logs of their own
+        if "behind" in name:  # has one already
             return None
-        prefix = PREFIXES[next(turn) % len(PREFIXES)]
+        # The last two are of Python's launchers: no table of Open MPI stands behind those.
+        prefix = PREFIXES[next(turn) % (4 if name.startswith("comm-method") else len(PREFIXES))]
         return b"\n".join(prefix(0) + line for line in data.removesuffix(b"\n").split(b"\n")) + b"\n"
 
     assert not changed(tmp_path, variant)
