@@ -67,6 +67,7 @@ def parse(text: str, *, source: str = "") -> Parsed[LinkTable]:
     """
     lines, long_lines = lines_of(text, source)
     reader = _Reader(Problems(source, long_lines))
+    reader.lost = bool(long_lines)
     for number, line in enumerate(lines, 1):
         reader.feed(number, line)
     reader.close()

@@ -15,6 +15,7 @@ v44 to v64) and off public dumps. What the tool promises, and what this reader r
 from __future__ import annotations
 
 import re
+from operator import lt
 from typing import Any, NamedTuple
 
 from ibkit.parsers import diag_messages
@@ -259,7 +260,7 @@ class _Reader:
             text = f"the text holds {self.sweeps} sweeps; they are read as one"
             problems.append(Problem("several-sweeps", text, None, self._source or None))
         if self._orphans:
-            text = f"{len(self._orphans)} rows of ports without their node's header"
+            text = f"{len(self._orphans)} rows of ports whose node's header is lost"
             problems.append(Problem("no-header", text, self._orphans[0], self._source or None))
         problems.sort(key=lambda problem: (problem.line is None, problem.line or 0))
         return Parsed(topology, tuple(problems), False if self.lost else None)
@@ -372,7 +373,12 @@ class _Reader:
 
     def _end_block(self) -> None:
         if self._head:
-            self.blocks.append(NodeBlock(*self._head, tuple(self._block_rows), *self._rest))
+            rows = self._block_rows
+            own = _own_rows(self._head[1], rows)
+            if own < len(rows):
+                self._orphans += [row.line for row in rows[own:]]
+                self.lost = True
+            self.blocks.append(NodeBlock(*self._head, tuple(rows[:own]), *self._rest))
             self._head = None
             self._block_rows.clear()
 
@@ -513,6 +519,25 @@ def _row_of(line: int, values: tuple[str | None, ...]) -> PortRow:
             int(peer_label) if peer_label else None,
         ),
     )
+
+
+def _own_rows(kind: str, rows: list[PortRow]) -> int:
+    """How many rows are the block's own: from where the port numbers fall, they are of a node whose header is lost.
+
+    So are rows below a switch that tell a port GUID or a LID of their own. A row that is there twice is harmless.
+    """
+    numbers = [row[1] for row in rows]
+    rising = all(map(lt, numbers, numbers[1:]))
+    if rising and (kind != "Switch" or all(row[2] is None and row[7] is None for row in rows)):
+        return len(rows)
+    before = None
+    for index, row in enumerate(rows):
+        if kind == "Switch" and (row.port_guid is not None or row.lid is not None):
+            return index
+        if before is not None and 0 < row.number <= before.number and row[1:] != before[1:]:
+            return index
+        before = row if row.number else before  # there is no port 0 to be cabled: that number is damaged
+    return len(rows)
 
 
 def _header_comment(kind: str, comment: str) -> tuple[str | None, str | None, int | None, int | None]:

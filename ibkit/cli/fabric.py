@@ -3,7 +3,7 @@
 Without a word a summary; `nodes`, `links` and `ports` list them. JSON has all of it but the ports, which come
 with `ports`.
 
-exit status: 0 nothing speaks against it; 1 a finding, such as a port without a neighbour or a GUID seen twice;
+exit status: 0 nothing speaks against it; 1 a finding, such as a port without a LID or a GUID seen twice;
 3 nothing could be seen, or it is known that something is missing.
 """
 
@@ -27,7 +27,7 @@ from ibkit.export.fabric import (
     rates,
     summary,
 )
-from ibkit.model.fabric import Fabric
+from ibkit.model.fabric import FINDINGS, Fabric
 
 OUTPUTS = ("json", "csv")
 
@@ -37,8 +37,6 @@ _LISTS: dict[str, tuple[Sequence[str], Callable[[Fabric], Iterator[list[Any]]]]]
     "ports": (PORT_COLUMNS, port_rows),
 }
 _COMPLETE = {True: "yes", False: "no", None: "not known: the sweep's messages are not at hand"}
-#: Kinds of problems that are about the fabric, not about what could be read of it.
-_FINDINGS = frozenset({"no-neighbour", "duplicate-guid", "contradiction", "bad-guid", "bad-lid", "bad-port"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +72,7 @@ def exit_status(fabric: Fabric) -> int:
     """What is missing weighs more than what was found in the rest."""
     if fabric.complete is False or not fabric.nodes:
         return EXIT_UNDECIDED
-    return EXIT_FINDING if any(problem.kind in _FINDINGS for problem in fabric.problems) else EXIT_OK
+    return EXIT_FINDING if any(problem.kind in FINDINGS for problem in fabric.problems) else EXIT_OK
 
 
 def _summary(fabric: Fabric) -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
@@ -94,6 +95,34 @@ class Cabling:
             self._second_claims.append((key, claim))
             text = f"{end_text(key)} is listed as linked to {end_text(known.peer)} and to {end_text(claim.peer)}"
             self._findings.add("contradiction", text, claim.line, lacking=True)
+
+    def line_of(self, key: int) -> int | None:
+        """Where a port's own row stands."""
+        claim = self._claims.get(key)
+        return claim.line if claim else None
+
+    def take_strayed(self, listed: Collection[int]) -> list[int]:
+        """Rows that stand below the wrong heading, because their own is lost; they are forgotten.
+
+        Such a row is known by its neighbour: that one names the same port number of another node, which is not among
+        ``listed``. What follows it is of the same node, and so may be what comes before it, up to a row that its
+        neighbour confirms. Answers the lines of the rows.
+        """
+        first: dict[int, int] = {}
+        for key, claim in self._claims.items():
+            back = self._claims.get(claim.peer)
+            if back and back.peer != key and back.peer & 0xFF == key & 0xFF and back.peer >> 8 not in listed:
+                first[key >> 8] = min(key, first.get(key >> 8, key))
+        strayed = []
+        for node, start in first.items():
+            keys = sorted(key for key in self._claims if key >> 8 == node)
+            confirmed = [key for key in keys if key < start and self._is_confirmed(key)]
+            strayed += [key for key in keys if not confirmed or key > confirmed[-1]]
+        return sorted(self._claims.pop(key).line for key in strayed)
+
+    def _is_confirmed(self, key: int) -> bool:
+        back = self._claims.get(self._claims[key].peer)
+        return back is not None and back.peer == key
 
     def cables(self) -> list[Cable]:
         """Each link once, in order of its ends; a link that is disputed is kept, and seen from one end."""

@@ -6,11 +6,11 @@ neighbour without a block of its own, proves that something is missing; and wher
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ibkit.collectors.cabling import Cable, Cabling, Claim, Findings, end_key, end_text
+from ibkit.collectors.lids import Lids
 from ibkit.collectors.ports_report import Unlinked, blocks_of
 from ibkit.model.fabric import (
     AGGREGATION_NODE,
@@ -36,9 +36,6 @@ _TYPES = {
 #: 0xd2f2) and looks like a host: so in the dumps of NVIDIA/topograph (40 of them) and Mellanox/ufm_sdk_3.0 (666).
 AGGREGATION_NODE_NAME = "Mellanox Technologies Aggregation Node"
 AGGREGATION_NODE_DEVICE = 0xCF09
-#: LIDs that say "none assigned": 0, and the permissive LID (InfiniBand Architecture Specification, 4.1.3).
-NO_LIDS = (0, 0xFFFF)
-MAX_LID = 0xBFFF  # what follows up to 0xFFFE is multicast
 _PORT_GUIDS = (
     "a ports report has port GUIDs only: those shown for channel adapters and routers are the GUIDs of their first "
     "port that is up, and ports that cannot be seen to share an adapter count as one each"
@@ -55,7 +52,7 @@ def assemble(parsed: Parsed[Topology], *, source: str, swept_clean: bool | None)
     nothing, False where it did complain, None where only its stdout is at hand.
     """
     topology = parsed.value
-    draft = _Draft(source, repeats=topology.sweeps > 1)
+    draft = _Draft(source, repeats=topology.sweeps > 1, has_headings=topology.form != PORTS)
     if topology.form == PORTS:
         blocks, unlinked = blocks_of(topology.rows)
         draft.read(blocks, topology.from_node)
@@ -78,7 +75,7 @@ def assemble_blocks(
     swept_clean: bool | None,
 ) -> Fabric:
     """The fabric of blocks that another tool's text was turned into. ``lacking``: some of the text could not be."""
-    draft = _Draft(source, repeats=False)
+    draft = _Draft(source)
     draft.read(blocks, None)
     draft.add_unlinked(unlinked)
     return draft.fabric(problems, lacking=lacking, swept_clean=swept_clean)
@@ -101,13 +98,13 @@ class _DraftNode:
 class _Draft:
     """All statements of a text."""
 
-    def __init__(self, source: str, *, repeats: bool) -> None:
+    def __init__(self, source: str, *, repeats: bool = False, has_headings: bool = False) -> None:
         self.findings = Findings(source)
         self._repeats = repeats  # two sweeps in one text: each node has two blocks
+        self._has_headings = has_headings  # a row does not name its own node
         self._cabling = Cabling(self.findings)
         self._nodes: dict[int, _DraftNode] = {}
-        #: Port (0 for a switch) -> its LID as its own block and all its neighbours print it.
-        self._lids: dict[int, list[int]] = {}
+        self._lids = Lids(self.findings, self._line_of)
 
     # Reading
 
@@ -117,7 +114,7 @@ class _Draft:
         for block in blocks:
             node = self._nodes[block.guid]
             if block.lid is not None:
-                self._state_lid(end_key(block.guid, 0), block.lid)
+                self._lids.state(end_key(block.guid, 0), block.lid, block.lmc)
             self._add_rows(node, block.rows)
         if not self._nodes:
             self.findings.add("no-block", "the text has a topology's header, but no node: it is cut", lacking=True)
@@ -133,7 +130,7 @@ class _Draft:
         for port in ports:
             known = self._name_port(self._nodes[port.guid], port.number, (port.port_guid, None), None)
             if known and port.lid is not None:
-                self._state_lid(end_key(port.guid, port.number), port.lid)
+                self._lids.state(end_key(port.guid, port.number), port.lid)
 
     def look_for_end(self, rows: Sequence[ReportRow]) -> None:
         """A switch's rows are printed down to port 1, so a report that ends before that is cut."""
@@ -194,10 +191,10 @@ class _Draft:
                 continue
             key, peer_key = end_key(node.guid, number), end_key(peer_guid, peer_port)
             if lid is not None:
-                self._state_lid(key, lid)
+                self._lids.state(key, lid, lmc)
                 node.lmc = lmc
             if peer_lid is not None:
-                self._state_lid(end_key(peer_guid, 0) if peer.type == SWITCH else peer_key, peer_lid)
+                self._lids.state(end_key(peer_guid, 0) if peer.type == SWITCH else peer_key, peer_lid)
             self._cabling.add(key, Claim(peer_key, width, speed, line))
 
     def _neighbour(self, row: PortRow) -> _DraftNode:
@@ -237,24 +234,29 @@ class _Draft:
         node.ports[number] = named
         return True
 
-    def _state_lid(self, key: int, lid: int) -> None:
-        stated = self._lids.get(key)
-        if stated is None:
-            self._lids[key] = [lid]
-        else:
-            stated.append(lid)
-
     # What follows from all of it
+
+    def _line_of(self, key: int) -> int | None:
+        """Where the text tells a port's LID: in its row, or in its switch's header."""
+        block = self._nodes[key >> 8].block
+        return block.line if not key & 0xFF and block else self._cabling.line_of(key)
 
     def fabric(self, problems: tuple[Problem, ...], *, lacking: bool, swept_clean: bool | None) -> Fabric:
         """All of it, with the problems of reading it before those of putting it together."""
         cables = self.cables()
         complete = False if lacking or swept_clean is False or self.findings.lacking else swept_clean
         nodes, links = self.result(cables, unlisted_linked=False if complete else None)
+        self._look_at_lids(cables, swept_clean)
         return Fabric(nodes, links, complete, problems + self.findings.problems(), self.findings.source)
 
     def cables(self) -> list[Cable]:
         """Each link once. Tells which nodes and rows must be missing."""
+        listed = {guid for guid, node in self._nodes.items() if node.block}
+        strayed = self._cabling.take_strayed(listed) if self._has_headings else []
+        if strayed:
+            some = "a row is" if len(strayed) == 1 else f"{len(strayed)} rows are"
+            text = f"{some} of another node, whose heading is lost, and not used"
+            self.findings.add("no-header", text, strayed[0], lacking=True)
         cables = self._cabling.cables()
         strangers = [node for node in self._nodes.values() if node.block is None]
         if strangers:
@@ -300,7 +302,7 @@ class _Draft:
                 draft.name or None,  # an empty name is what the tool prints of a node that did not tell it
                 draft.block.port_count if draft.block else None,
                 self._ports(draft, linked, unlinked),
-                self._lid(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
+                self._lids.settle(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
                 draft.lmc,
                 None if image is None else Guid(image),
                 draft.block.vendor_id if draft.block else None,
@@ -333,7 +335,7 @@ class _Draft:
                 FabricPort(
                     number,
                     Guid(guid) if guid else None,
-                    None if is_switch else self._lid(key),
+                    None if is_switch else self._lids.settle(key),
                     peer,
                     width,
                     speed,
@@ -343,25 +345,45 @@ class _Draft:
             )
         return tuple(ports)
 
-    def _lid(self, key: int) -> int | None:
-        """The LID that most statements have; None, and a problem, where that does not decide."""
-        stated = self._lids.get(key)
-        if stated is None:
-            return None
-        lid = stated[0]
-        if stated.count(lid) < len(stated):
-            counts = Counter(stated).most_common(2)
-            text = f"{end_text(key)} has the LIDs {', '.join(str(lid) for lid in sorted(set(stated))[:5])}"
-            self.findings.add("contradiction", text)
-            if counts[0][1] == counts[1][1]:
-                return None
-            lid = counts[0][0]
-        if lid in NO_LIDS:
-            return None
-        if lid > MAX_LID:
-            self.findings.add("bad-lid", f"{end_text(key)} has the LID {lid}, which no port can have")
-            return None
-        return lid
+    def _look_at_lids(self, cables: list[Cable], swept_clean: bool | None) -> None:
+        in_use = dict.fromkeys(self._owner(key) for cable in cables for key in cable[:2])
+        subnets: dict[int, int] = {}
+
+        def may_share(first: int, second: int) -> bool:
+            """In two subnets, as of two sweeps in one text, or as planes of one link (XDR)."""
+            if not subnets:
+                subnets.update(self._subnets(cables))
+            return subnets[first] != subnets[second] or self._are_planes(first, second, cables)
+
+        self._lids.look_for_bare(in_use, all_answered=swept_clean)
+        self._lids.look_for_shared(in_use, may_share)
+
+    def _owner(self, key: int) -> int:
+        """What has the LID of a port: a switch's port 0 has that of all its ports."""
+        return key & ~0xFF if self._nodes[key >> 8].type == SWITCH else key
+
+    def _subnets(self, cables: list[Cable]) -> dict[int, int]:
+        """A number for each owner of a LID, the same for all that are linked; an adapter links nothing."""
+        above: dict[int, int] = {}
+
+        def top(owner: int) -> int:
+            while (higher := above.setdefault(owner, owner)) != owner:
+                above[owner] = above[higher]
+                owner = higher
+            return owner
+
+        for cable in cables:
+            above[top(self._owner(cable.a))] = top(self._owner(cable.b))
+        return {owner: top(owner) for owner in list(above)}
+
+    def _are_planes(self, first: int, second: int, cables: list[Cable]) -> bool:
+        """An XDR link has planes, and each looks like a port of its own, in one device or in several of one card."""
+        blocks = [self._nodes[owner >> 8].block for owner in (first, second)]
+        images = {block.system_image_guid if block else None for block in blocks}
+        if first >> 8 != second >> 8 and (len(images) > 1 or None in images):
+            return False
+        links = [cable for cable in cables if {first, second} & {self._owner(cable.a), self._owner(cable.b)}]
+        return all(link.speed == "XDR" for link in links)
 
 
 def _type_of(draft: _DraftNode, *, shares_switch: bool) -> str:

@@ -12,6 +12,13 @@ ROUTER = "router"
 AGGREGATION_NODE = "aggregation_node"
 UNKNOWN_TYPE = "unknown"  # NodeInfo holds a type that no specification names
 
+#: Kinds of problems that are about the fabric, not about what could be read of it.
+FINDINGS = frozenset(
+    {"no-neighbour", "no-lid", "duplicate-lid", "duplicate-guid", "contradiction", "bad-guid", "bad-lid", "bad-port"}
+)
+#: Kinds that say nothing about whether all of the fabric was seen.
+ASIDES = frozenset({"noise", "port-guids", "bad-name", "several-forms", "several-sweeps", "no-lid", "duplicate-lid"})
+
 
 class End(NamedTuple):
     """One end of a link: a node's GUID and the port number on it."""

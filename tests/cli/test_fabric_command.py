@@ -50,7 +50,7 @@ def test_json_is_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "status"),
     [
-        ("topology.txt", 0), ("ports-report.txt", 0), ("terminal-log.txt", 0), ("no-neighbour.txt", 1),
+        ("topology.txt", 0), ("ports-report.txt", 0), ("terminal-log.txt", 1), ("no-neighbour.txt", 1),
         ("duplicate-guid.txt", 3),
     ],
 )  # fmt: skip

@@ -303,10 +303,32 @@ def test_a_fat_tree_with_faults() -> None:
     assert {(*link[:2], link.width, link.speed) for link in fabric.links} == {
         (End(Guid(a[0]), a[1]), End(Guid(b[0]), b[1]), width, speed) for a, b, width, speed in tree.links()
     }
-    assert (fabric.problems, fabric.complete) == ((), True)
+    assert (kinds(fabric), fabric.complete) == (["no-lid"], True), "it is as a simulator without a manager has it"
 
 
 # What is cut or torn must never show a wrong thing as right.
+
+
+@pytest.mark.parametrize(("first", "last"), [(17, 27), (14, 22), (28, 45)])
+def test_rows_whose_heading_is_lost_make_no_links(first: int, last: int) -> None:
+    """The end of one block, the heading of the next and its first rows are gone; the numbers may still rise."""
+    lines = text_of("tree.txt").splitlines(keepends=True)
+    truth = sample("tree.txt")
+    fabric = fabric_of("".join(lines[:first] + lines[last:]))
+    assert {link[:2] for link in fabric.links} <= {link[:2] for link in truth.links}
+    assert fabric.complete is False
+
+
+@pytest.mark.parametrize("name", ["tree.txt", "two-port-hcas.txt"])
+def test_no_lost_heading_makes_a_link_twice(name: str) -> None:
+    """Each heading in turn, with what stands around it: every port has one neighbour, the true one."""
+    lines = text_of(name).splitlines(keepends=True)
+    truth = {link[:2] for link in sample(name).links}
+    for at in [index for index, line in enumerate(lines) if line.startswith(("Switch", "Ca"))]:
+        for before, behind in ((0, 1), (6, 1), (8, 2)):
+            fabric = fabric_of("".join(lines[: max(0, at - before)] + lines[at + behind :]))
+            assert {link[:2] for link in fabric.links} <= truth, (at, before, behind)
+            assert fabric.complete is False
 
 
 def lies(part: Fabric, truth: Fabric) -> list[object]:

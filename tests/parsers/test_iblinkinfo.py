@@ -223,3 +223,10 @@ def test_linear_time(line: str) -> None:
     started = time.process_time()
     parse(fixture("leaves.txt") + f"{line}\n" * 10)
     assert time.process_time() - started < 2
+
+
+def test_a_line_that_is_too_long_is_a_lost_row() -> None:
+    lines = fixture("leaves.txt").splitlines(keepends=True)
+    parsed = parse("".join([*lines[:3], lines[3].rstrip("\n") + " " * 70_000 + "\n", *lines[4:]]))
+    assert parsed.complete is False
+    assert [(problem.kind, problem.line) for problem in parsed.problems] == [("bad-line", 4)]

@@ -360,3 +360,28 @@ def test_a_thousand_hcas_in_less_than_a_second() -> None:
     assert time.process_time() - started < 1
     assert (len(parsed.value.blocks), sum(len(block.rows) for block in parsed.value.blocks)) == (1300, 6000)
     assert parsed.problems == ()
+
+
+def test_port_numbers_that_fall_are_of_another_node() -> None:
+    parsed = switch_with(*(f'[{n}]\t"H-{n:016x}"[1]({n:x}) \t\t# "h{n}" lid {n} 4xHDR' for n in (1, 2, 5, 2, 3)))
+    (block,) = parsed.value.blocks
+    assert [row.number for row in block.rows] == [1, 2, 5]
+    assert [(p.kind, p.line, p.text) for p in parsed.problems] == [
+        ("no-header", 9, "2 rows of ports whose node's header is lost")
+    ]
+    assert parsed.complete is False
+
+
+def test_a_row_that_is_there_twice_is_nobody_elses() -> None:
+    row = '[1]\t"H-0000000000000001"[1](2) \t\t# "h" lid 7 4xHDR'
+    parsed = switch_with(row, row, row.replace("[1]\t", "[2]\t"))
+    assert [row.number for row in parsed.value.blocks[0].rows] == [1, 1, 2]
+    assert parsed.problems == ()
+
+
+def test_an_adapters_row_below_a_switch_is_of_another_node() -> None:
+    """A switch's rows have neither a port GUID nor a LID of their own."""
+    adapters = '[9](2)\t"S-0000000000000009"[1]\t\t# lid 7 lmc 0 "sw9" lid 9 4xHDR'
+    parsed = switch_with('[1]\t"H-0000000000000001"[1](2) \t\t# "h" lid 7 4xHDR', adapters)
+    assert [row.number for row in parsed.value.blocks[0].rows] == [1]
+    assert [p.kind for p in parsed.problems] == ["no-header"]

@@ -55,7 +55,7 @@ def test_without_a_terminal_it_prints_the_facts_and_exits_0(topology: Path) -> N
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "REPLAY of ibnetdiscover.txt (ibnetdiscover output), time not recorded"
-    assert lines[2].startswith(" !   1 warning")
+    assert lines[2].startswith(" x   1 critical, 1 warning"), "nobody gave LIDs, and a link has one lane"
     assert "fabric" in done.stdout
     assert "1x HDR, one lane only" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr

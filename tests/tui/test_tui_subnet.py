@@ -18,7 +18,8 @@ from support.tui_scenes import (
 
 from ibkit.model.fabric import AGGREGATION_NODE, End, Link, Node
 from ibkit.model.ids import Guid
-from ibkit.tui.view.level import OK, UNKNOWN, WARNING
+from ibkit.parsers.base import Problem
+from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING
 from ibkit.tui.view.lines import plain
 from ibkit.tui.view.node_page import node_head, port_table
 from ibkit.tui.view.rates import rate_gbps, width_speed
@@ -149,7 +150,11 @@ def test_aggregation_nodes_are_no_hcas() -> None:
     ("complete", "level", "text"),
     [
         (True, None, ""),
-        (None, UNKNOWN, "whether this is the whole fabric cannot be told"),
+        (
+            None,
+            UNKNOWN,
+            "whether this is the whole fabric cannot be told: what the tool complained of is not at hand",
+        ),
         (False, WARNING, "the sweep did not see the whole fabric"),
     ],
 )
@@ -229,3 +234,28 @@ def test_width_and_speed_in_words() -> None:
     assert width_speed(None, "HDR") == "?x HDR"
     assert width_speed("4x", None) == "4x ?"
     assert width_speed(None, None) is None
+
+
+def with_problems(complete: bool | None, *problems: tuple[str, str]) -> list[tuple[int, str]]:
+    fabric = small_fabric(complete=complete)._replace(problems=tuple(Problem(*problem) for problem in problems))
+    return [(n.level, n.what) for n in SubnetView(fabric).notices() if n.where == "fabric"]
+
+
+def test_a_reason_is_about_what_was_not_seen() -> None:
+    """Lines of a terminal and the kind of GUIDs explain nothing."""
+    asides = [("noise", "2 lines that are not the tool's"), ("port-guids", "iblinkinfo prints port GUIDs")]
+    assert with_problems(None, *asides) == [
+        (UNKNOWN, "whether this is the whole fabric cannot be told: what the tool complained of is not at hand")
+    ]
+    assert with_problems(None, *asides, ("tool-message", "odd words")) == [
+        (UNKNOWN, "whether this is the whole fabric cannot be told: odd words")
+    ]
+    assert with_problems(False, *asides, ("no-header", "rows are lost")) == [
+        (WARNING, "the sweep did not see the whole fabric: rows are lost")
+    ]
+
+
+@pytest.mark.parametrize("complete", [True, None, False])
+def test_findings_about_lids_are_critical_whatever_was_seen(complete: bool | None) -> None:
+    found = with_problems(complete, ("no-lid", "2 of 6 ports"), ("duplicate-lid", "a and b"), ("duplicate-lid", "c"))
+    assert found[:2] == [(CRITICAL, "2 of 6 ports"), (CRITICAL, "a and b (and 1 more)")]

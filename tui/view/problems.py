@@ -47,10 +47,13 @@ def where(problem: Problem) -> str | None:
 
 def because(problems: Sequence[Problem]) -> str:
     """``: the first problem (and 3 more)``; empty without any."""
-    if not problems:
-        return ""
+    return f": {summed_up(problems)}" if problems else ""
+
+
+def summed_up(problems: Sequence[Problem]) -> str:
+    """``the first problem (and 3 more)``."""
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f": {problems[0].text}{more}"
+    return f"{problems[0].text}{more}"
 
 
 def first_text(problems: Sequence[Problem]) -> str:

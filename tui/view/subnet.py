@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from ibkit.model.fabric import AGGREGATION_NODE, CHANNEL_ADAPTER, ROUTER, SWITCH, End, Fabric, Link, Node
+from ibkit.model.fabric import (
+    AGGREGATION_NODE,
+    ASIDES,
+    CHANNEL_ADAPTER,
+    FINDINGS,
+    ROUTER,
+    SWITCH,
+    End,
+    Fabric,
+    Link,
+    Node,
+)
 from ibkit.model.ids import Guid
-from ibkit.tui.view.level import OK, UNKNOWN, WARNING, word
+from ibkit.parsers.base import Problem
+from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import Line, line, span
 from ibkit.tui.view.notices import Notice, Target, folded
-from ibkit.tui.view.problems import because, told
+from ibkit.tui.view.problems import because, summed_up, told
 from ibkit.tui.view.rates import rate_gbps, width_speed
 from ibkit.tui.view.remarks import CROWDS, Remarks
 from ibkit.tui.view.table import Column, Row, Table, sort_key
@@ -21,6 +33,9 @@ TYPE_WORDS = {
     AGGREGATION_NODE: ("aggregation", "aggregation nodes"),
     CHANNEL_ADAPTER: ("HCA", "HCAs"),
 }
+
+#: Findings that stop packets, of ibkit.model.fabric.FINDINGS.
+_CRITICAL = ("no-lid", "duplicate-lid", "duplicate-guid")
 
 NODE_COLUMNS = (
     Column("Type"),
@@ -116,16 +131,28 @@ class SubnetView:
         return found
 
     def _reading(self) -> list[Notice]:
-        """Whether the sweep saw all, and what could not be read of it."""
+        """Whether the sweep saw all, what it found, and what could not be read of it."""
         if self.is_empty:
             return []
+        findings = [problem for problem in self.fabric.problems if problem.kind in FINDINGS]
+        others = [problem for problem in self.fabric.problems if problem.kind not in FINDINGS]
+        target = Target("problems")
+        by_kind: dict[str, list[Problem]] = defaultdict(list)
+        for problem in findings:
+            by_kind[problem.kind].append(problem)
+        found = [
+            Notice(CRITICAL if kind in _CRITICAL else WARNING, summed_up(members), "fabric", target)
+            for kind, members in by_kind.items()
+        ]
         if self.fabric.complete:
-            return told("fabric", self.fabric.problems)
-        why = because(self.fabric.problems)
-        if self.fabric.complete is None:
-            text = "whether this is the whole fabric cannot be told"
-            return [Notice(UNKNOWN, text + why, "fabric", Target("problems"))]
-        return [Notice(WARNING, f"the sweep did not see the whole fabric{why}", "fabric", Target("problems"))]
+            return found + told("fabric", others)
+        reasons = [problem for problem in self.fabric.problems if problem.kind not in ASIDES]
+        if self.fabric.complete is False:
+            text = f"the sweep did not see the whole fabric{because(reasons)}"
+            return [*found, Notice(WARNING, text, "fabric", target)]
+        reasons = [problem for problem in reasons if problem.kind not in FINDINGS]
+        why = because(reasons) or ": what the tool complained of is not at hand"
+        return [*found, Notice(UNKNOWN, f"whether this is the whole fabric cannot be told{why}", "fabric", target)]
 
     def where(self, link: Link) -> str:
         """Both ends of a link."""
