@@ -18,4 +18,11 @@ def clean(text: str, limit: int = 200) -> str:
         text = text[: limit - 3] + "..."
     if text.isprintable():  # all of _UNSAFE is not, and most texts never need the pattern compiled
         return text
-    return re.sub(_UNSAFE, lambda found: found.group().encode("unicode_escape").decode(), text)
+    return re.sub(_UNSAFE, _escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found.group()
+    if "\udc80" <= character <= "\udcff":  # a byte of a file's name, where the locale has no letter for it
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()

@@ -1,6 +1,7 @@
 """The subnet manager that this host's port was told of: state, priority, activity.
 
-exit status: 0 one master answers; 1 nobody answers as the subnet manager, or no master does; 3 it could not be asked.
+exit status: 0 one master answers; 1 nobody answers as the subnet manager, no master or more than one
+does, or an answer cannot be true; 3 it could not be asked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ibkit.cli.output import print_csv, print_json, print_problems, print_table,
 from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.subnet_manager import COLUMNS, sm_document, sm_rows
-from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManagers
+from ibkit.model.subnet_manager import FINDINGS, SubnetManagers
 
 OUTPUTS = ("json", "csv")
 
@@ -39,11 +40,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def exit_status(managers: SubnetManagers) -> int:
-    """Nobody there is a finding; nobody could be asked is not."""
-    masters = sum(manager.state == MASTER for manager in managers.managers)
-    if masters == 1:
-        return EXIT_OK
-    unknown = any(manager.state is None for manager in managers.managers)
-    if masters or (managers.managers and not unknown) or any(problem.kind == NO_SM for problem in managers.problems):
+    """Nobody there is a finding, and so is a value that cannot be; nobody could be asked is not."""
+    kinds = {problem.kind for problem in managers.problems}
+    if kinds & FINDINGS:
         return EXIT_FINDING
-    return EXIT_UNDECIDED
+    if not managers.managers or any(manager.state is None for manager in managers.managers):
+        return EXIT_UNDECIDED
+    return EXIT_FINDING if "contradiction" in kinds else EXIT_OK

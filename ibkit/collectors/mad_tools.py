@@ -45,7 +45,8 @@ def _not_run(answer: CommandAnswer) -> tuple[str, str] | None:
     if answer.failure == NOT_RECORDED:
         return NOT_RECORDED, f"no output of {tool} is recorded here: record it with `ibkit capture`"
     if answer.failure == TIMEOUT:
-        return "timeout", f"{tool} did not end in {answer.seconds:.0f} s and was stopped"
+        time = f"in {answer.seconds:.0f} s" if answer.seconds else "in its time"  # a capture need not tell
+        return "timeout", f"{tool} did not end {time} and was stopped"
     if answer.failure == TOO_MUCH:
         return "too-much-output", f"{tool} printed without end and was stopped"
     if answer.exit_status is not None and answer.exit_status < 0:
@@ -117,6 +118,9 @@ def _ended(answer: CommandAnswer, messages: tuple[Message, ...]) -> tuple[str, s
         return "no-output", f"{answer.argv[0]} ended well, but printed nothing"
     if only_stdout(answer) and not messages:
         return "no-output", f"the text holds nothing of {answer.argv[0]} that could be read"
+    if answer.exit_status == 0 and not messages:
+        first = answer.out.strip().splitlines()[0][:80]
+        return "no-output", f"{answer.argv[0]} ended well, but printed nothing of its own; its first line: {first!r}"
     words = [message.text for message in messages if message.kind != diag.SIMULATOR]
     why = words[0] if words else "it gave no reason"
     status = "" if answer.exit_status is None else f" with exit status {answer.exit_status}"

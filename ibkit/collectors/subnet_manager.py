@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ibkit.collectors.cabling import Findings
+from ibkit.collectors.lids import MAX_LID
 from ibkit.collectors.mad_tools import explain_failure, label_of
 from ibkit.model.ids import Guid
 from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager, SubnetManagers
@@ -14,6 +16,9 @@ from ibkit.sources.base import CommandAnswer, Source
 TOOL = "sminfo"
 #: It asks one node, four times at most, a second each (seconds).
 DEADLINE_SECONDS = 60.0
+
+#: SMInfo has four bits for it (InfiniBand Architecture Specification, 14.2.5.13 SMInfo).
+MAX_PRIORITY = 15
 
 #: By the number of the state (InfiniBand Architecture Specification, 14.2.5.13 SMInfo).
 _STATES = ("not-active", "discovering", "standby", MASTER)
@@ -32,10 +37,13 @@ def collect_subnet_managers(source: Source) -> SubnetManagers:
     except NotThisFormat:
         return SubnetManagers((), None, (_no_answer(source, answer, errors),))
     messages = (*errors, *parsed.value.messages)
+    findings = Findings(label)
     managers: dict[int, SubnetManager] = {}
-    problems = list(parsed.problems)
     for info in parsed.value.answers:
-        managers[info.guid] = _manager(info)
+        told = _manager(info, findings)
+        known = managers.get(info.guid)
+        managers[info.guid] = told if known is None else _agreed(known, told, info.line, findings)
+    problems = [*parsed.problems, *findings.problems()]
     if not managers and parsed.complete is not False:
         problems.insert(0, _no_answer(source, answer, messages))
     masters = [manager for manager in managers.values() if manager.state == MASTER]
@@ -49,11 +57,36 @@ def collect_subnet_managers(source: Source) -> SubnetManagers:
     return SubnetManagers(tuple(managers[guid] for guid in sorted(managers)), parsed.complete, tuple(problems))
 
 
-def _manager(info: sminfo.SmInfo) -> SubnetManager:
+def _manager(info: sminfo.SmInfo, findings: Findings) -> SubnetManager:
+    """What one answer says; a value that no manager can have is told, and is None."""
+    lid, guid = info.lid or None, Guid(info.guid) or None
+    priority: int | None = info.priority
+    if lid is not None and lid > MAX_LID:
+        findings.add("bad-lid", f"the manager's LID is {lid}, which no port can have", info.line)
+        lid = None
+    if guid is None:
+        findings.add("bad-guid", "the manager's GUID is 0", info.line)
     state = None
     if info.state is not None:
         state = _STATES[info.state] if info.state < len(_STATES) else str(info.state)
-    return SubnetManager(Guid(info.guid), info.lid or None, state, info.priority, info.activity)
+    if info.priority > MAX_PRIORITY:
+        text = f"the manager's priority is {info.priority}, and {MAX_PRIORITY} is the highest there is"
+        findings.add("bad-priority", text, info.line)
+        priority = None
+    return SubnetManager(guid, lid, state, priority, info.activity)
+
+
+def _agreed(first: SubnetManager, second: SubnetManager, line: int, findings: Findings) -> SubnetManager:
+    """What two answers of one manager agree on. The activity is a counter: it is the later one's."""
+    for field in ("lid", "state", "priority"):
+        one, other = getattr(first, field), getattr(second, field)
+        if None not in (one, other) and one != other:
+            text = f"the manager {first.guid} answers with two values of {field}: {one} and {other}"
+            findings.add("contradiction", text, line)
+            second = second._replace(**{field: None})
+        elif other is None:
+            second = second._replace(**{field: one})
+    return second
 
 
 def _no_answer(source: Source, answer: CommandAnswer, messages: tuple[Message, ...]) -> Problem:

@@ -10,6 +10,9 @@ MASTER = "master"
 #: ``kind`` of the problem that nobody answers as the subnet manager: decided, unlike "nothing could be asked".
 NO_SM = "no-sm"
 
+#: Kinds of problems that are about the managers, not about what could be read of them.
+FINDINGS = frozenset({NO_SM, "no-master", "several-masters", "bad-lid", "bad-guid", "bad-priority"})
+
 
 class SubnetManager(NamedTuple):
     """``state`` is master, standby, discovering or not-active, else the raw word; ``activity`` is the SM's counter

@@ -92,3 +92,40 @@ def test_states(states: list[str], told: list[str | None], problems: list[str], 
 def test_one_manager_asked_twice_is_one() -> None:
     text = line("0x2", "3 SMINFO_MASTER") + line("0x2", "3 SMINFO_MASTER").replace("count 5", "count 6")
     assert [manager.activity for manager in ask(said(text)).managers] == [6]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "field"),
+    [
+        ("lid 7", "lid 65535", "bad-lid", "lid"),
+        ("lid 7", "lid 49153", "bad-lid", "lid"),  # 0xC001: multicast
+        ("guid 0x2", "guid 0x0", "bad-guid", "guid"),
+        ("priority 14", "priority 99", "bad-priority", "priority"),  # four bits
+        ("priority 14", "priority 16", "bad-priority", "priority"),
+    ],
+)
+def test_values_that_cannot_be(old: str, new: str, kind: str, field: str) -> None:
+    managers = ask(said("\n" + line("0x2", "3 SMINFO_MASTER").replace(old, new)))
+    assert [(problem.kind, problem.line) for problem in managers.problems] == [(kind, 2)]
+    assert getattr(managers.managers[0], field) is None
+    assert exit_status(managers) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "status"),
+    [
+        ("lid 7", "lid 8", "lid", 1), ("priority 14", "priority 1", "priority", 1),
+        ("3 SMINFO_MASTER", "2 SMINFO_STANDBY", "state", 3),
+    ],
+)  # fmt: skip
+def test_two_answers_of_one_manager_that_differ(old: str, new: str, field: str, status: int) -> None:
+    text = line("0x2", "3 SMINFO_MASTER")
+    managers = ask(said(text + text.replace(old, new)))
+    assert [(problem.kind, problem.line) for problem in managers.problems] == [("contradiction", 2)]
+    assert [getattr(manager, field) for manager in managers.managers] == [None]
+    assert exit_status(managers) == status
+
+
+def test_the_highest_values_there_are() -> None:
+    text = line("0xffffffffffffffff", "3 SMINFO_MASTER").replace("lid 7", "lid 49151").replace("14", "15")
+    assert ask(said(text)).problems == ()
