@@ -12,9 +12,10 @@ Format: infiniband-diags ``ibstat.c`` and libibumad ``umad.c`` (rdma-core 1 to 6
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ibkit.parsers.base import MAX_LINE_CHARS, NotThisFormat, Parsed
+from ibkit.parsers.endings import is_fragment
 from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import Problems, lines_of
 from ibkit.parsers.records import NamedTuple
@@ -25,6 +26,12 @@ _DEVICE = re.compile(r"(CA|Switch|Router|iWARP RNIC|\?\?\?)(:)? '(.*)'\Z")
 _PORT = re.compile(r"Port ([0-9]{1,3}):\Z")
 _KEY = re.compile(r"([A-Za-z?][A-Za-z0-9? ]{0,39}?) *:(?: +|\Z)(.*)\Z")
 _TOOL = re.compile(r"ib(panic|warn): \[\d+\] \w+: (.*)\Z")
+#: What a shell says of a tool that a signal ended, also behind ``line 3: 1234``.
+_CRASH = re.compile(
+    r"(?:\S{1,200}: line \d{1,9}: +\d{1,9} )?"
+    r"((?:Segmentation fault|Bus error|Aborted|Illegal instruction|Killed|Terminated)(?: +\(core dumped\))?)"
+    r"(?: {2,}.*)?\Z"
+)
 _UNREADABLE = re.compile(r"stat of IB device '(.*)' failed(?:: (.*))?\Z")
 _HEXADECIMAL = re.compile(r"0x([0-9a-fA-F]{1,16})\Z")
 _DECIMAL = re.compile(r"(?:[0-9]{1,10}|0x[0-9a-fA-F]{1,8})\Z")
@@ -95,6 +102,7 @@ class _Block:
         self.seen: set[str] = set(known)
         self.other: list[tuple[str, str]] = []
         self.ports: list[_Block] = []
+        self.whole_form = True  # the device's own lines are printed, too
 
 
 class _Reader:
@@ -114,21 +122,30 @@ class _Reader:
         if not line:
             return
         if found := _DEVICE.match(line):
-            self._open_device(_Block(number, name=found[3], node_type=found[1]))
+            device = _Block(number, name=found[3], node_type=found[1])
+            device.whole_form = found[2] is None
+            self._open_device(device)
         elif found := _TOOL.match(line):
             self._tool_says(number, found[1], found[2])
+        elif found := _CRASH.match(line):
+            self._tool_died(number, found[1])
         elif found := _PORT.match(line):
             self._open_port(number, int(found[1]))
         elif found := _KEY.match(line):
             self._value(number, found[1], found[2].strip(), cut)
+        elif cut and self._devices and is_fragment(line, _STARTS):
+            self._cut = True
+            self._problems.add("truncated", f"the text ends inside this line: {line[:120]!r}", number)
         elif self._devices:
-            self._cut |= cut
             self._problems.add("bad-line", f"not a line of ibstat: {line[:120]!r}", number)
 
     def read_error(self, number: int, line: str) -> None:
         """Take one line of stderr."""
-        if found := _TOOL.match(line[:MAX_LINE_CHARS].strip(_AROUND)):
+        line = line[:MAX_LINE_CHARS].strip(_AROUND)
+        if found := _TOOL.match(line):
             self._tool_says(number, found[1], found[2])
+        elif found := _CRASH.match(line):
+            self._tool_died(number, found[1])
 
     def result(self) -> Parsed[tuple[IbstatDevice, ...]]:
         """What was read."""
@@ -145,11 +162,19 @@ class _Reader:
         found = _UNREADABLE.match(text)
         if found:
             self._open_device(_Block(number, name=found[1], error=found[2] or "no reason was printed"))
-            after = "; ibstat ended here, later devices were not listed" if kind == "panic" else ""
+            after = "; ibstat ends at such a device, so that later ones may not be listed" if kind == "panic" else ""
             reason = f": {found[2]}" if found[2] else ""
             self._problems.add("device-unreadable", f"device {found[1]} could not be read{reason}{after}", number)
+        elif kind == "panic":
+            self._cut = True
+            self._problems.add("tool-error", text, number)
         else:
-            self._problems.add("tool-error" if kind == "panic" else "tool-warning", text, number)
+            self._problems.add("tool-warning", text, number)
+
+    def _tool_died(self, number: int, how: str) -> None:
+        if self._named:  # before that, it is another program's
+            self._cut = True
+            self._problems.add("tool-error", f"ibstat did not end by itself: {how}", number)
 
     def _open_device(self, device: _Block) -> None:
         self._named = True
@@ -170,6 +195,7 @@ class _Reader:
         return self._devices[-1]
 
     def _lost_heading(self, number: int) -> _Block:
+        self._cut = True
         self._problems.add("lost-heading", "the lines from here belong to a device whose own line is missing", number)
         self._devices.append(_Block(number, name=None))
         self._port = None
@@ -214,6 +240,7 @@ class _Reader:
         else:
             text = "the lines from here belong to a port whose own line is missing"
             self._port = _Block(number)  # its lines are looked at, but belong nowhere
+        self._cut = True
         self._problems.add("lost-heading", text, number)
         return self._port
 
@@ -223,15 +250,36 @@ class _Reader:
         for device in self._devices:
             name = device.known["name"]
             count = device.known.get("port_count")
-            if full and count is not None and len(device.ports) < count and device.known.get("node_type") == "CA":
+            if full and count is not None and len(device.ports) < count and device.known.get("node_type") in _ALL_PORTS:
                 self._cut = True
                 self._problems.add(
                     "truncated", f"{name} has {count} ports, {len(device.ports)} are listed", device.line
                 )
-        last = self._port or (self._devices[-1] if self._devices else None)
-        if last and not last.seen & {"port_guid", "link_layer", "port_count", "error"}:
+            self._look_for_lost_lines(device)
+        last = self._devices[-1] if self._devices else None
+        if last and not last.ports and not last.seen & {"port_count", "error"}:
             self._cut = True
-            self._problems.add("truncated", "the text ends inside the lines of a device or port", last_line)
+            self._problems.add("truncated", "the text ends inside the lines of a device", last_line)
+
+    def _look_for_lost_lines(self, device: _Block) -> None:
+        """The tool prints all lines of a port at once, and how many ports there are before them."""
+        name = device.known["name"] or "a device"
+        if device.whole_form and device.ports and "port_count" not in device.known:
+            self._lost_lines(device, name, ["port_count"])
+        for port in device.ports:
+            self._lost_lines(port, f"{name} port {port.known['number']}", self._fields_of_a_port())
+
+    def _lost_lines(self, block: _Block, name: str, fields: Iterable[str]) -> None:
+        """A line that is there and could not be read has a problem of its own."""
+        unknown = [field for field in fields if field not in block.known]
+        lost = [_NAMES[field] for field in unknown if field not in block.seen]
+        self._cut |= bool(unknown)
+        if lost:
+            self._problems.add("truncated", f"{name}: no line {', '.join(map(repr, lost))}", block.line)
+
+    def _fields_of_a_port(self) -> tuple[str, ...]:
+        layered = any("link_layer" in port.seen for device in self._devices for port in device.ports)
+        return (*_PORT_FIELDS, "link_layer") if layered else _PORT_FIELDS
 
 
 def _device(block: _Block) -> IbstatDevice:
@@ -302,6 +350,14 @@ _KEYS = {
     "port guid": _Key("port_guid", _guid, True),
     "link layer": _Key("link_layer", _word, True),
 }
+#: What every version prints of a port, with any value. So it does with LMC and capability mask, which people leave out
+#: who abridge, and which decide nothing.
+_PORT_FIELDS = ("state", "physical_state", "rate_gbps", "base_lid", "sm_lid", "port_guid")
+#: Devices of which all ports are listed; of a switch it is port 0.
+_ALL_PORTS = ("CA", "iWARP RNIC")
+_NAMES = {known.field: name.capitalize() for name, known in _KEYS.items()}
+#: How its lines begin; a line with a colon is known by that.
+_STARTS = ("CA '", "CA: '", "CA type", "Switch '", "iWARP RNIC '", "Port ", "ibpanic: [", "ibwarn: [", *_KEYS)
 #: ``CA type``, ``Switch type``, ``iWARP RNIC type`` ...
 _DEVICE_TYPE = _Key("hca_type", _text, False)
 _WHOLE_LINK_LAYERS = ("InfiniBand", "Ethernet", "IB")

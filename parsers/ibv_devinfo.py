@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.endings import is_fragment
 from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 from ibkit.parsers.records import NamedTuple
@@ -18,13 +19,24 @@ _DEVICE = re.compile(r"hca_id:\s*(\S{1,80})\s*\Z")
 _KEY = re.compile(r"([a-z_0-9]{2,40}):\s*(.*)\Z")
 _CODE = re.compile(r"\(([0-9]{1,5})\)\Z")
 _GID = re.compile(r"GID\[ *([0-9]{1,5})\]:\s*([0-9a-fA-F:.]{2,45})(?:, *(.{1,30}?))?\s*\Z")
+#: A last line without an end that is whole all the same; a GID without its type is what old versions print.
+_WHOLE = re.compile(
+    r"link_layer:\s*(?:InfiniBand|Ethernet)\Z"
+    r"|GID\[ *[0-9]{1,5}\]:\s*(?:[0-9a-f]{4}:){7}[0-9a-f]{4}(?:, (?:RoCE v[12]|IB/RoCE v1))?\Z"
+)
 _FAILURE = re.compile(r"(Failed to .{1,200}|No IB devices found.{0,80}|IB device '[^'\n]{1,80}' wasn't found.{0,20})")
 
 _DEVICE_TEXTS = ("transport", "fw_ver", "node_guid", "sys_image_guid", "board_id", "hw_ver")
 _DEVICE_NUMBERS = ("vendor_id", "vendor_part_id", "phys_port_cnt")
+#: What every version prints of a port.
+_PORT_ALWAYS = ("state", "sm_lid", "port_lid", "port_lmc")
 #: These are given as codes.
 _PORT_CODES = ("state", "max_mtu", "active_mtu", "active_width", "active_speed", "phys_state")
 _PORT_NUMBERS = ("sm_lid", "port_lid", "port_lmc", "sm_sl", "port_cap_flags")
+_STARTS = (
+    "hca_id:", "port:", "link_layer:", "GID[", "Failed to ", *_DEVICE_TEXTS, *_DEVICE_NUMBERS, *_PORT_CODES,
+    *_PORT_NUMBERS,
+)  # fmt: skip
 
 
 class DevinfoGid(NamedTuple):
@@ -87,7 +99,7 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[DevinfoDevice, ...]]:
             seen = True
             kind = "no-rdma-device" if line.startswith("No IB devices") else "tool-error"
             problems.add(kind, f"ibv_devinfo: {line[:200]}", number)
-        elif devices and number == len(lines) and line:
+        elif devices and number == len(lines) and is_fragment(line, _STARTS) and not _WHOLE.match(line):
             problems.add("truncated", "the text ends inside this line, so it is not taken", number)
         elif devices and (found := _KEY.match(line)) and found[1] == "port":
             index = count_of(found[2].strip())
@@ -100,9 +112,13 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[DevinfoDevice, ...]]:
             _take(port if port is not None else devices[-1], found[1], found[2].strip(), number, problems, port is None)
     if not seen:
         raise NotThisFormat(f"{source or 'input'}: no line like 'hca_id: mlx5_0', so not output of ibv_devinfo")
+    layered = any("link_layer" in port for device in devices for port in device["ports"])
+    always = (*_PORT_ALWAYS, "link_layer") if layered else _PORT_ALWAYS  # old versions do not tell it
     for device in devices:
         count = device.get("phys_port_cnt")
-        if count is not None and len(device["ports"]) < count:
+        if (count is None and device["ports"]) or any(key not in port for port in device["ports"] for key in always):
+            problems.add("truncated", f"{device['name']}: lines of the device or of a port are missing", device["line"])
+        elif count is not None and len(device["ports"]) < count:
             missing = f"{device['name']} has {count} ports, {len(device['ports'])} are listed"
             problems.add("truncated", missing, device["line"])
     return Parsed(tuple(_device(device) for device in devices), problems.all())

@@ -97,4 +97,4 @@ def _lid(port: HcaPort, lid: int | None) -> int | str | None:
 
 def _sentence(finding: Finding) -> str:
     where = [finding.host, finding.device, f"port {finding.port}" if finding.port is not None else None]
-    return f"{clean(' '.join(word for word in where if word))}: {clean(finding.text, 500)}"
+    return ": ".join(clean(part, 500) for part in (" ".join(word for word in where if word), finding.text) if part)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.collectors import sysfs
-from ibkit.collectors.absence import explain_absence
+from ibkit.collectors.absence import NO_DEVICE, explain_absence
 from ibkit.model.host import Hca, HostHcas
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import NOT_RECORDED, Source
@@ -26,20 +26,19 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
         hcas = with_planes(hcas)
         seen = HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
         return _with_surroundings(source, seen) if whole else seen
-    if listing.error == NOT_RECORDED:  # one tool's output, or a log of several
-        from ibkit.collectors.pasted import read_pasted
+    from ibkit.collectors.pasted import TOOLS, read_tools  # a start that /sys suffices for does not pay for it
 
-        told, found = read_pasted(source)
-        if told or found:
-            told = tuple(with_planes(told))
-            return HostHcas(host, told, (*found, *_advice(told)))
-    from ibkit.collectors.ibstat import read_hcas  # a start that /sys suffices for does not pay for it
-
-    told, found = read_hcas(source)
+    # Without /sys it is one tool's output, or a log of several; a simulator's device is ibstat's alone.
+    tools = TOOLS if listing.error == NOT_RECORDED else ("ibstat",)
+    told, found, has_gaps = read_tools(source, tools)
     if told:
-        return HostHcas(host, told, (*found, *_advice(told)))
+        told = tuple(with_planes(told))
+        return HostHcas(host, told, (*found, *_advice(told)), has_gaps=has_gaps)
     if hcas:
         return HostHcas(host, tuple(hcas), tuple(problems))
+    if listing.error == NOT_RECORDED and found:
+        return HostHcas(host, problems=tuple(found), has_gaps=True)
+    found = [problem for problem in found if problem.kind != NO_DEVICE]  # /sys knows why
     return HostHcas(host, problems=(explain_absence(source, listing), *problems, *found))
 
 

@@ -1,4 +1,4 @@
-"""HCAs from ``ibstat``: for a pasted output, and where the tool sees a device that /sys does not show (a simulator)."""
+"""Devices of ``ibstat`` as the model has them."""
 
 from __future__ import annotations
 
@@ -6,36 +6,13 @@ import re
 
 from ibkit.model.host import Hca, HcaPort
 from ibkit.model.ids import Guid
-from ibkit.model.port_state import counted
-from ibkit.parsers.base import NotThisFormat, Problem
-from ibkit.parsers.ibstat import IbstatDevice, IbstatPort, parse
-from ibkit.sources.base import MISSING, NOT_RECORDED, Source
-
-COMMAND = ("ibstat",)
-#: It reads some files per port and takes milliseconds, unless a card hangs.
-DEADLINE_SECONDS = 20.0
+from ibkit.parsers.ibstat import IbstatDevice, IbstatPort
 
 #: What ibstat prints where the kernel has no ``link_layer`` file: libibumad assumes InfiniBand.
 _LINK_LAYERS = {"IB": "InfiniBand"}
 
 
 _TAG = re.compile(r"(?:([0-9]{1,2})X )?([A-Z]{2,4}[0-9]{0,3})\Z")
-
-
-def read_hcas(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
-    """All devices that the tool names; none where it is missing, not recorded or sees none."""
-    answer = source.run(COMMAND, deadline_seconds=DEADLINE_SECONDS)
-    problems = []
-    if answer.failure not in (None, MISSING, NOT_RECORDED):
-        problems.append(Problem("tool-failed", f"ibstat: {answer.failure}", None, answer.command))
-    if not answer.stdout.strip() and not answer.stderr.strip():
-        return (), problems
-    try:
-        parsed = parse(answer.out, source=answer.command, stderr=answer.err)
-    except NotThisFormat:
-        reason = (answer.err.strip() or answer.out.strip()).splitlines()[0]
-        return (), [*problems, Problem("tool-failed", reason[:500], None, answer.command)]
-    return tuple(counted(hca_of(device)) for device in parsed.value), [*problems, *parsed.problems]
 
 
 def hca_of(device: IbstatDevice) -> Hca:

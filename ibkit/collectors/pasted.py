@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
+from ibkit.collectors.absence import NO_DEVICE
 from ibkit.collectors.ibstat import hca_of
 from ibkit.collectors.merging import fill
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX, rate_of, word_of
@@ -28,7 +29,8 @@ from ibkit.model.port_state import (
 )
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.erased import TYPE_CHECKING, Any
-from ibkit.sources.base import Source
+from ibkit.parsers.records import NamedTuple
+from ibkit.sources.base import MISSING, NOT_RECORDED, TIMEOUT, TOO_MUCH, CommandAnswer, Source
 
 if TYPE_CHECKING:  # a parser is imported when its tool spoke
     from ibkit.parsers.ibdev2netdev import NetdevRow
@@ -41,6 +43,14 @@ if TYPE_CHECKING:  # a parser is imported when its tool spoke
 
 #: What two tools must agree on.
 _AGREED = ("state", "physical_state", "link_layer", "lid")
+#: What one tool must say again when its output is there twice.
+_DEVICE_REPEATED = ("node_guid", "system_image_guid", "hca_type", "firmware", "hardware", "board_id", "error")
+_PORT_REPEATED = (*_AGREED, "lmc", "sm_lid", "rate_gbps", "width", "speed", "port_guid", "capability_mask")
+#: Problems of the parsers that leave a gap in the evidence.
+_GAPS = ("truncated", "lost-heading", "tool-error", "more-problems")
+#: The tools read some files per port and take milliseconds, unless a card hangs.
+DEADLINE_SECONDS = 20.0
+
 _RDMA_STATES = {"NOP": "No state change", "DOWN": "Down", "INIT": "Initializing", "ARMED": "Armed", "ACTIVE": "Active"}
 _RDMA_PHYSICAL = {
     "SLEEP": "Sleep", "POLLING": "Polling", "DISABLED": "Disabled", "ARMED": "PortConfigurationTraining",
@@ -53,47 +63,122 @@ _LANES_OF = re.compile(r"([0-9]{1,2})x\Z")
 _TRANSPORTS = {"iWARP": "RNIC", "InfiniBand": "CA", "unspecified": "unspecified", "usNIC": "usNIC"}
 
 
-def read_pasted(source: Source) -> tuple[tuple[Hca, ...], list[Problem]]:
-    """All devices that any of the tools names, and what could not be read."""
-    problems: list[Problem] = []
-    hcas: dict[str, Hca] = {}
-    nameless = []
+class Told(NamedTuple):
+    """All devices that any of the tools names. ``has_gaps`` is True where the evidence itself shows that some of it is
+    missing, or contradicts itself.
+    """
+
+    hcas: tuple[Hca, ...]
+    problems: list[Problem]
+    has_gaps: bool
+
+
+def read_tools(source: Source, tools: Iterable[str]) -> Told:
+    """What the tools among ``tools`` say that were run."""
+    merger = _Merger()
     for tool, convert in _READERS:
-        answer = source.run((tool,))
-        if answer.failure or not answer.stdout.strip():
-            continue
-        try:
-            parsed = importlib.import_module(f"ibkit.parsers.{tool}").parse(answer.out, source=tool)
-        except NotThisFormat:
-            continue
-        problems += parsed.problems
-        for hca in convert(parsed.value):
-            if not hca.name:
-                nameless.append(hca)
-            elif hca.name in hcas:
-                hcas[hca.name], found = _both(hcas[hca.name], hca, tool)
-                problems += found
-            else:
-                hcas[hca.name] = hca
-    return tuple(counted(hca) for hca in (*hcas.values(), *nameless)), problems
+        if tool in tools:
+            answer = source.run((tool,), deadline_seconds=DEADLINE_SECONDS)
+            if answer.failure not in (MISSING, NOT_RECORDED):
+                _read(tool, convert, answer, merger)
+    return Told(tuple(counted(hca) for hca in (*merger.hcas.values(), *merger.nameless)), merger.problems, merger.gaps)
 
 
-def _both(speaker: Hca, other: Hca, tool: str) -> tuple[Hca, list[Problem]]:
-    problems = []
-    others = {port.port: port for port in other.ports}
-    ports = []
-    for port in speaker.ports:
-        told = others.pop(port.port, None)
-        if told is not None:
-            for field in _AGREED:
-                mine, theirs = getattr(port, field), getattr(told, field)
-                if mine is not None and theirs is not None and mine != theirs:
-                    text = f"{speaker.name} port {port.port}: {field} is {mine} by {speaker.source}, {theirs} by {tool}"
-                    problems.append(Problem("contradiction", text, None, tool))
-            port = fill(port, told)
-        ports.append(port)
-    merged: Hca = fill(speaker, other)
-    return merged._replace(ports=tuple(sorted((*ports, *others.values()), key=lambda one: one.port))), problems
+def _read(tool: str, convert: Callable[[Any], Iterator[Hca]], answer: CommandAnswer, merger: _Merger) -> None:
+    """Take one tool's answer."""
+    failure = _failure(answer)
+    # Other parsers look for their tool's complaints among its lines, so they get these where there is nothing else.
+    text = answer.out if answer.stdout.strip() or tool == "ibstat" else answer.err
+    if not answer.stdout.strip() and not answer.stderr.strip():
+        if failure:
+            merger.tell("tool-failed", f"{tool} {failure}", answer.command)
+        elif tool == "ibstat" and answer.exit_status == 0:
+            merger.tell(NO_DEVICE, "no RDMA device: ibstat ran and printed nothing", answer.command)
+        return
+    more = {"stderr": answer.err} if tool == "ibstat" else {}
+    try:
+        parsed = importlib.import_module(f"ibkit.parsers.{tool}").parse(text, source=tool, **more)
+    except NotThisFormat:
+        said = (answer.err.strip() or answer.out.strip()).splitlines()[0][:500]
+        merger.tell("tool-failed", f"{tool}{f' {failure}' if failure else ''}: {said}", answer.command)
+        return
+    merger.problems += parsed.problems
+    merger.gaps |= parsed.complete is False or any(problem.kind in _GAPS for problem in parsed.problems)
+    if failure and not (tool == "ibstatus" and any(problem.kind == NO_DEVICE for problem in parsed.problems)):
+        merger.tell("tool-failed", f"{tool} {failure}, so that some of its output may be missing", answer.command)
+    for hca in convert(parsed.value):
+        merger.add(hca, tool)
+
+
+def _failure(answer: CommandAnswer) -> str | None:
+    """How the tool failed. Where nobody knows its exit status, it is taken to have ended well."""
+    if answer.failure == TIMEOUT:
+        return "did not end in time"
+    if answer.failure == TOO_MUCH:
+        return "printed more than is kept"
+    if answer.failure:
+        return f"could not be run ({answer.failure})"
+    if answer.exit_status is not None and answer.exit_status < 0:
+        return f"was ended by signal {-answer.exit_status}"
+    return f"ended with exit status {answer.exit_status}" if answer.exit_status else None
+
+
+class _Merger:
+    """Makes one device of all that is told of it, and finds where that differs."""
+
+    def __init__(self) -> None:
+        self.hcas: dict[str, Hca] = {}
+        self.nameless: list[Hca] = []
+        self.problems: list[Problem] = []
+        self.gaps = False
+        self._told: set[tuple[str, str, int]] = set()
+
+    def tell(self, kind: str, text: str, source: str) -> None:
+        """A problem that leaves a gap in the evidence."""
+        self.gaps = True
+        self.problems.append(Problem(kind, text, None, source))
+
+    def add(self, hca: Hca, tool: str) -> None:
+        """Take a device, or what else is told of one."""
+        known = self.hcas.get(hca.name)
+        if not hca.name:
+            self.nameless.append(hca)
+        elif known is None:
+            self.hcas[hca.name] = hca
+        else:
+            self.hcas[hca.name] = self._both(known, hca, tool)
+        self._told |= {(tool, hca.name, port.port) for port in hca.ports}
+
+    def _both(self, speaker: Hca, other: Hca, tool: str) -> Hca:
+        again = any((tool, other.name, port.port) in self._told for port in other.ports)
+        equal = not again or self._agree(speaker.name, speaker, other, _DEVICE_REPEATED, tool, tool)
+        others = {port.port: port for port in other.ports}
+        ports = []
+        for port in speaker.ports:
+            told = others.pop(port.port, None)
+            if told is not None:
+                repeated = (tool, other.name, port.port) in self._told
+                fields, first = (_PORT_REPEATED, tool) if repeated else (_AGREED, speaker.source)
+                equal &= self._agree(f"{speaker.name} port {port.port}", port, told, fields, first, tool)
+                port = fill(port, told)
+            ports.append(port)
+        if again and equal:
+            text = f"{speaker.name}: {tool} is here more than once, and says the same"
+            self.problems.append(Problem("repeated", text, None, tool))
+        merged: Hca = fill(speaker, other)
+        return merged._replace(ports=tuple(sorted((*ports, *others.values()), key=lambda one: one.port)))
+
+    def _agree(self, where: str, one: Any, other: Any, fields: Iterable[str], first: str | None, second: str) -> bool:
+        equal = True
+        for field in fields:
+            mine, theirs = getattr(one, field), getattr(other, field)
+            if mine is not None and theirs is not None and mine != theirs:
+                equal = False
+                told = f"first {mine}, then {theirs}, by {first}" if first == second else (
+                    f"{mine} by {first}, {theirs} by {second}"
+                )  # fmt: skip
+                self.tell("contradiction", f"{where}: {field} is {told}", second)
+        return equal
 
 
 def _of_ibstat(devices: Iterable[IbstatDevice]) -> Iterator[Hca]:

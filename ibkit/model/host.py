@@ -156,10 +156,15 @@ class Hca(NamedTuple):
 
 
 class HostHcas(NamedTuple):
-    """All devices of one host. ``interfaces`` and ``neighbours`` are None where nobody looked or could."""
+    """All devices of one host. ``interfaces`` and ``neighbours`` are None where nobody looked or could.
+
+    ``has_gaps`` is True where the evidence itself shows that some of it is missing or contradicts itself, as a text
+    that was cut does; then what is there may be well, and nobody knows of the rest.
+    """
 
     host: str
     hcas: tuple[Hca, ...] = ()
     problems: tuple[Problem, ...] = ()
     interfaces: tuple[Interface, ...] | None = None
     neighbours: tuple[Neighbour, ...] | None = None
+    has_gaps: bool = False

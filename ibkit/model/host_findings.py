@@ -25,7 +25,11 @@ def findings(hosts: Iterable[HostHcas]) -> tuple[Finding, ...]:
 
 
 def is_decided(host: HostHcas) -> bool:
-    """Whether there is a port at all and the state of each one is known."""
+    """Whether there is a port at all, every device shows its own, the state of each one is known, and nothing of the
+    evidence is missing.
+    """
+    if host.has_gaps or not all(hca.ports or hca.error for hca in host.hcas):
+        return False
     conditions = {condition(port) for hca in host.hcas for port in hca.ports}
     return bool(conditions) and UNKNOWN not in conditions
 

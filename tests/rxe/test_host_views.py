@@ -17,7 +17,7 @@ import pytest
 
 from ibkit.collectors import sysfs
 from ibkit.collectors.hca import collect_hcas
-from ibkit.collectors.ibstat import read_hcas
+from ibkit.collectors.pasted import read_tools
 from ibkit.collectors.verbs import read_verbs
 from ibkit.model.host import HostHcas
 from ibkit.parsers import rdma
@@ -85,8 +85,8 @@ def test_rdma_link_and_dev_agree(host: HostHcas) -> None:
 
 
 def test_ibstat_agrees(host: HostHcas) -> None:
-    told, problems = read_hcas(LiveSource())
-    assert problems == []
+    told, problems, has_gaps = read_tools(LiveSource(), ["ibstat"])
+    assert (problems, has_gaps) == ([], False)
     by_name = {hca.name: hca for hca in told}
     for hca in host.hcas:
         if hca.name not in by_name:
