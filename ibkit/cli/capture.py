@@ -18,10 +18,11 @@ from ibkit.cli.output import note, print_problems, print_table, site_of
 from ibkit.collectors.everything import OF_A_HOST, OF_THE_SUBNET
 from ibkit.errors import EXIT_OK, IbkitError
 from ibkit.parsers.base import Problem
-from ibkit.sources.base import CommandAnswer
+from ibkit.sources.base import CommandAnswer, Source
 from ibkit.sources.capture import ReplaySource
 from ibkit.sources.job import open_job
 from ibkit.sources.processes import signals_raise
+from ibkit.sources.raw import RawSource
 from ibkit.sources.recording import RecordingSource
 from ibkit.sources.site import Site
 from ibkit.sources.writer import Recorded, check_target, write_capture
@@ -62,12 +63,13 @@ def _record(site: Site) -> tuple[Recorded, list[Problem]]:
     hosts = []
     for host in site.hosts:
         source = _recording(host.source)
+        asked = _asked(host.source, source)
         for what, collect in OF_A_HOST:
-            problems += _step(f"{what} of {host.name}" if host.name else what, partial(collect, source, host.name))
+            problems += _step(f"{what} of {host.name}" if host.name else what, partial(collect, asked, host.name))
         hosts.append((host.name, source))
     subnet = _recording(site.subnet)
     for what, collect_subnet in OF_THE_SUBNET:
-        problems += _step(what, partial(collect_subnet, subnet))
+        problems += _step(what, partial(collect_subnet, _asked(site.subnet, subnet)))
     return Recorded(*_origin(site), tuple(hosts), subnet, note=site.origin.note), problems
 
 
@@ -81,9 +83,16 @@ def _anonymised(recorded: Recorded) -> Recorded:
     return anonymised(recorded, secrets.token_bytes(32))
 
 
-def _recording(source: Any) -> RecordingSource:
+def _asked(source: Source, recording: RecordingSource) -> Source:
+    """Whom the collectors ask: a saved text itself, for it is no answer to any command, and they know that."""
+    return recording if recording.text is None else source
+
+
+def _recording(source: Source) -> RecordingSource:
     """A recording source; of a capture it has all answers, also those that no collector asks for any more."""
     recording = RecordingSource(source)
+    if isinstance(source, RawSource):
+        recording.text = source.text
     if isinstance(source, ReplaySource):
         source.ask_all(recording)
     return recording
@@ -122,6 +131,8 @@ def _sources(recorded: Recorded) -> Iterator[tuple[str, RecordingSource]]:
 
 def _command_rows(recorded: Recorded) -> Iterator[Sequence[Any]]:
     for where, source in _sources(recorded):
+        if source.text is not None:
+            yield source.text.path, where, "saved", "", len(source.text.data)
         for answer in source.commands.values():
             yield answer.command, where, _ended(answer), f"{answer.seconds:.1f}", len(answer.stdout)
 

@@ -13,7 +13,7 @@ import tempfile
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, SavedText, VerbsAnswer
 from ibkit.sources.names import NOBODYS, chunks, names_of
 from ibkit.sources.pseudonyms import Pseudonyms
 from ibkit.sources.recording import RecordingSource
@@ -73,6 +73,8 @@ def anonymised(recorded: Recorded, key: bytes) -> Recorded:
 
 def _source(scrub: Anonymiser, source: RecordingSource) -> RecordingSource:
     new = RecordingSource(source)
+    if source.text is not None:
+        new.text = SavedText(scrub.text(source.text.path), scrub.data(source.text.data))
     for command in source.commands.values():
         argv = tuple(scrub.text(word) for word in command.argv)
         out, err = scrub.data(command.stdout), scrub.data(command.stderr)

@@ -87,6 +87,16 @@ class VerbsAnswer(NamedTuple):
     error: str | None = None
 
 
+class SavedText(NamedTuple):
+    """What somebody saved of a tool, in the place of answers: nobody knows of which command, and how it ended.
+
+    ``path`` is the file as it was named.
+    """
+
+    path: str
+    data: bytes
+
+
 class Source(Protocol):
     """Where bytes come from."""
 

@@ -160,8 +160,18 @@ def open_capture(path: str) -> Site:
         manifest = read_manifest(store.read(MANIFEST, MAX_MANIFEST_BYTES))
     except BadManifest as error:
         raise UnreadableInput(f"{path}/{MANIFEST}: {error}; record it again, or mend the entry") from error
-    hosts = tuple(Host(name, ReplaySource(answers, store)) for name, answers in manifest.hosts)
+    hosts = tuple(Host(name, _source(answers, store)) for name, answers in manifest.hosts)
     job = tuple(JobFile(name.removeprefix("job/"), partial(store.open, name)) for name in manifest.job)
     label = os.path.basename(os.path.abspath(path))
     origin = Origin("capture", label, manifest.time, manifest.note)
-    return Site(origin, hosts, ReplaySource(manifest.subnet, store), job)
+    return Site(origin, hosts, _source(manifest.subnet, store), job)
+
+
+def _source(answers: Answers, store: Store) -> Source:
+    if answers.text is None:
+        return ReplaySource(answers, store)
+    from ibkit.sources.raw import RawSource, identify_raw
+
+    path, file = answers.text
+    data = store.read(file, MAX_ANSWER_BYTES)
+    return RawSource(identify_raw(data, path), data, path)

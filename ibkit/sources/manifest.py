@@ -56,13 +56,21 @@ class RecordedVerbs(NamedTuple):
     error: str | None
 
 
+class RecordedText(NamedTuple):
+    """What somebody saved of a tool: the file as it was named then, and the name of the file that holds it."""
+
+    path: str
+    file: str
+
+
 class Answers(NamedTuple):
-    """All answers of one source by what was asked."""
+    """All answers of one source by what was asked; or a saved ``text``, which stands in the place of answers."""
 
     commands: dict[tuple[str, ...], RecordedCommand]
     files: dict[str, RecordedFile]
     folders: dict[str, RecordedFolder]
     verbs: RecordedVerbs | None
+    text: RecordedText | None = None
 
 
 class Manifest(NamedTuple):
@@ -121,8 +129,13 @@ def _answers(values: Any, where: str) -> Answers:
             answers = answers._replace(
                 verbs=RecordedVerbs(value.get("devices"), _text_or_none(value.get("error"), f"{at}.error"))
             )
+        elif kind == "text" and answers.text is None:
+            text = RecordedText(_text(value.get("path"), f"{at}.path"), _file_name(value.get("file"), f"{at}.file"))
+            answers = answers._replace(text=text)
         else:
-            raise BadManifest(f"{at}.kind is {_short(kind)}, not command, file, folder or (once) verbs")
+            raise BadManifest(f"{at}.kind is {_short(kind)}, not command, file, folder or (once) verbs or text")
+    if answers.text and (answers.commands or answers.files or answers.folders or answers.verbs):
+        raise BadManifest(f"{where} holds a saved text and other answers, which would contradict each other")
     return answers
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from ibkit.parsers import holds
 from ibkit.sources.recording import RecordingSource
 from ibkit.sources.writer import Recorded
 
@@ -90,6 +91,11 @@ def _names(recorded: Recorded) -> Iterator[str]:
 
 
 def _in_source(source: RecordingSource) -> Iterator[str]:
+    if source.text is not None:
+        text = _text(source.text.data)
+        if not holds(text, "job log"):
+            yield from _in_descriptions(_groups(_DESCRIPTIONS, text))
+        yield from _in_log(text)
     for answer in source.commands.values():
         if answer.argv[0].rpartition("/")[2] in _DESCRIBING:
             yield from _in_descriptions(_groups(_DESCRIPTIONS, _text(answer.stdout)))

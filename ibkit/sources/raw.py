@@ -12,7 +12,7 @@ from ibkit.errors import UnreadableInput
 from ibkit.parsers import JOB_COMMAND, Format, holds, identify
 from ibkit.parsers.base import NotThisFormat
 from ibkit.parsers.erased import BinaryIO
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, VerbsAnswer, to_text
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, SavedText, VerbsAnswer, to_text
 from ibkit.sources.site import Host, Origin, Site
 
 #: A topology of 11,200 HCAs is 7 MB; nothing that a tool prints is larger than this (bytes).
@@ -60,6 +60,11 @@ class RawSource:
     def verbs(self) -> VerbsAnswer:
         """Nothing."""
         return VerbsAnswer(error=NOT_RECORDED)
+
+    @property
+    def text(self) -> SavedText:
+        """The file, for a capture."""
+        return SavedText(self.path, self._data)
 
     def holds(self, tool: str) -> bool:
         """Whether this is output of ``tool``, or a terminal log in which there is some."""
@@ -177,9 +182,7 @@ def require_tool(site: Site, tools: Sequence[str], command: str) -> None:
     source = site.subnet
     if not isinstance(source, RawSource) or any(source.holds(tool) for tool in tools):
         return
-    form = source.form
-    reader = "parse" if form.command == command and form.module else form.command  # it has a parser, not a command
     raise UnreadableInput(
-        f"{source.path}: this is {form.tool} output, which is for `ibkit {reader}`; "
+        f"{source.path}: this is {source.form.tool} output, {source.form.reader}; "
         f"of the tools' outputs, `ibkit {command}` reads that of {' or '.join(tools)}"
     )

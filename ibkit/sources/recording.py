@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, Source, VerbsAnswer
+from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, SavedText, Source, VerbsAnswer
 
 
 class RecordingSource:
@@ -18,6 +18,8 @@ class RecordingSource:
         self.files: dict[str, FileAnswer] = {}
         self.folders: dict[str, FolderAnswer] = {}
         self.verbs_answer: VerbsAnswer | None = None
+        #: What the wrapped source reads its answers from, if that is a saved text: it is recorded in their place.
+        self.text: SavedText | None = None
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
         """Run once, then answer from the record."""

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from ibkit import __version__
 from ibkit.errors import IbkitError
 from ibkit.parsers.records import NamedTuple
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, SavedText
 from ibkit.sources.manifest import FORMAT, MANIFEST
 from ibkit.sources.recording import RecordingSource
 from ibkit.sources.site import JobFile
@@ -137,7 +137,10 @@ def _contents(recorded: Recorded) -> Iterator[_Content]:
 
 
 def _answers(source: RecordingSource, folder: str, names: _Names, files: list[_Content]) -> Iterator[dict[str, Any]]:
-    """The manifest's entries of one source: commands as they were run, then what was read, by path."""
+    """The manifest's entries of one source: a saved text, or commands as they were run and what was read, by path."""
+    if source.text is not None:
+        yield {"kind": "text", "path": source.text.path, "file": names.of_text(source.text, folder, files)}
+        return
     for command in source.commands.values():
         if command.failure != NOT_RECORDED:
             yield _command(command, folder, names, files)
@@ -210,6 +213,7 @@ class _Names:
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
+        self._texts: dict[SavedText, str] = {}
 
     def new(self, base: str, ending: str = "") -> str:
         """``base`` with ``ending``, numbered where that is taken."""
@@ -220,6 +224,13 @@ class _Names:
             name = f"{base}-{number}{ending}"
         self._taken.add(name.lower())
         return name
+
+    def of_text(self, text: SavedText, folder: str, files: list[_Content]) -> str:
+        """The file of a saved text, which often is both a host's and the subnet's: it is written once."""
+        if text not in self._texts:
+            self._texts[text] = self.new(f"{folder}/{_safe(os.path.basename(text.path))}")
+            files.append((self._texts[text], _opener(text.data)))
+        return self._texts[text]
 
 
 def _safe(text: str) -> str:

@@ -144,6 +144,41 @@ def test_one_tools_output_becomes_a_capture(tmp_path, capsys):
             assert raw.get(key) == replayed.get(key)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ibqueryerrors/details", "counters"), ("ibqueryerrors/timeout-first", "counters"),
+        ("ibqueryerrors/counters-report", "counters"), ("perfquery/loop", "counters"), ("perfquery/sum", "counters"),
+        ("ibnetdiscover/ports-report", "fabric"), ("ibstat/two-devices", "status"), ("sminfo/master", "sm"),
+    ],
+)  # fmt: skip
+def test_a_saved_output_says_the_same_from_a_capture(tmp_path, capsys, name, words):
+    """Byte for byte, with the same problems, source and exit status; and from a capture of that capture."""
+    path = str(TOOLS / f"{name}.txt")
+    first, second = str(tmp_path / "first"), str(tmp_path / "second.tar.gz")
+    record(capsys, "-o", first, "--from", path)
+    record(capsys, "-o", second, "--from", first)
+
+    def answer(where):
+        status = main(["--from", where, words, "--json"])
+        return status, capsys.readouterr().out
+
+    assert answer(path) == answer(first) == answer(second)
+    outputs = [name for name in files(tmp_path / "first") if name != "manifest.json"]
+    assert len(outputs) == 1
+    assert files(tmp_path / "first")[outputs[0]] == Path(path).read_bytes()
+    manifest = json.loads((tmp_path / "first/manifest.json").read_text())
+    jsonschema.validate(manifest, SCHEMA)
+
+
+def test_a_saved_output_is_anonymised(tmp_path, capsys):
+    record(capsys, "-o", str(tmp_path / "c"), "--anonymise", "--from", str(TOOLS / "ibqueryerrors/timeout-first.txt"))
+    (name,) = [name for name in files(tmp_path / "c") if name != "manifest.json"]
+    text = files(tmp_path / "c")[name].decode()
+    assert "0xb8599f0300383e0" not in text
+    assert "[SymbolErrorCounter == 35" in text
+
+
 def test_a_jobs_folder(tmp_path, capsys, host):
     logs = tmp_path / "logs"
     (logs / "sub").mkdir(parents=True)
