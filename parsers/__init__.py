@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat
+from ibkit.parsers.escapes import plain
 from ibkit.parsers.records import NamedTuple
 
 #: The sub-command that judges a job's log. What such a log quotes (``ibstat`` in its prologue) is the job's.
@@ -15,7 +16,8 @@ JOB_COMMAND = "check-mpi-transport"
 
 
 class Format(NamedTuple):
-    """A tool's output: ``mark`` (a regular expression for a line's start) recognises it, ``command`` reads it.
+    """A tool's output: ``mark`` (a regular expression for a line's start) recognises it, ``command`` reads it; that is
+    ``parse`` where no other command does.
 
     Whatever ``mark`` matches holds one of ``words``: compiling all marks takes as long as half a start of the
     interpreter, and a text without a mark's words spares its. ``module`` is the parser's module below ibkit.parsers,
@@ -27,6 +29,13 @@ class Format(NamedTuple):
     mark: str
     words: tuple[str, ...]
     module: str | None = None
+
+    @property
+    def reader(self) -> str:
+        """Who reads it, as the rest of a sentence about it."""
+        if self.command != "parse":
+            return f"which is for `ibkit {self.command}`"
+        return "which no command reads yet" + ("; `ibkit parse` shows it" if self.module else "")
 
 
 #: What only a parallel job's runtime prints, wherever in a line: launchers put tags and times before it.
@@ -100,27 +109,27 @@ _TOOLS = (
         (" counters: ", "# PortSamplesControl", "Select:..", "perfquery: "),
         "perfquery",
     ),
-    Format("saquery", "partitions", r"PKeyTableRecord dump:", ("PKeyTableRecord",), "saquery"),
+    Format("saquery", "parse", r"PKeyTableRecord dump:", ("PKeyTableRecord",), "saquery"),
     Format(
         "saquery",
-        "sm",
+        "parse",
         r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$",
         ("SMInfoRecord", "SA ClassPortInfo", "IsSM ports"),
         "saquery",
     ),
-    Format("saquery", "resolve", r"(?:PathRecord|GUIDInfo Record) dump:", ("PathRecord", "GUIDInfo Record"), "saquery"),
-    Format("saquery", "path", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:", ("Record dump:",), "saquery"),
+    Format("saquery", "parse", r"(?:PathRecord|GUIDInfo Record) dump:", ("PathRecord", "GUIDInfo Record"), "saquery"),
+    Format("saquery", "parse", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:", ("Record dump:",), "saquery"),
     Format(
         "saquery",
-        "fabric",
+        "parse",
         r"\w{1,20}(?: ?Record)?(?: group| member)? dump:$| {0,9}LID \"name\"$",
         ("dump:", 'LID "name"'),
         "saquery",
     ),
-    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",), "smpquery"),
+    Format("smpquery", "parse", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",), "smpquery"),
     Format(
         "smpquery",
-        "fabric",
+        "parse",
         r"# (?:Node info|Port info(?: ext| Extended)?|Switch info|SL2VL table|VLArbitration tables"
         r"|MLNX ext Port info): "
         r"|Node Description:\.{2}|\d+:(?: 0x[0-9a-f]{16}){2}$",
@@ -129,28 +138,28 @@ _TOOLS = (
     ),
     Format(
         "ibportstate",
-        "fabric",
+        "parse",
         r"(?:CA/RT|CA|Switch|Router) PortInfo:$|Port info: .{1,99}\nLinkState:\.{2}",
         ("PortInfo:", "LinkState:"),
         "smpquery",
     ),
     Format(
         "ibroute",
-        "path",
+        "parse",
         r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch ",
         ("lids [0x",),
         "ibroute",
     ),
     Format(
         "ibtracert",
-        "path",
+        "parse",
         r"From (?:(?:ca|switch|router) )?\{?0x[0-9a-f]+(?:\}(?: portnum |\[)| port )\d",
         ("From ",),
         "ibtracert",
     ),
     Format(
         "ibaddr",
-        "resolve",
+        "parse",
         r"(?:GID [0-9a-f:]{2,45}\s{0,9})?LID start (?:0x)?[0-9a-f]+ end ",
         ("LID start ",),
         "ibaddr",
@@ -181,7 +190,7 @@ _TOOLS = (
         ("Operational Info",),
         "mlxlink",
     ),
-    Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
+    Format("ibv_devices", "parse", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
     Format(
         "rdma",
         "status",
@@ -200,7 +209,7 @@ _TOOLS = (
     ),
     Format(
         "ibhosts, ibswitches or ibnodes",
-        "fabric",
+        "parse",
         rf"(?:Ca|Switch|Rt)\s{{0,9}}:\s{{0,9}}{_GUID} ports \d",
         (" ports ",),
         "node_list",
@@ -234,7 +243,12 @@ _TOOLS = (
         ("=0x", "= 0x"),
         "partitions_conf",
     ),
-    Format("opensm log", "sm", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)),
+    Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
+    # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
+    Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-[0-9a-f])', ("Switch", "Hca")),
+    Format(
+        "opensm log", "parse", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)
+    ),
 )
 
 #: A line of a job is none that a tool prints: a node may be called "NCCL INFO ".
@@ -255,7 +269,7 @@ def identify(text: str, *, source: str = "") -> Format:
 
     Raises NotThisFormat listing what was tried.
     """
-    text = text.replace("\r", "")
+    text = plain(text)
     for look in (text[:_FIRST_LOOK], text):
         found = [(place, candidate) for candidate in FORMATS if (place := _place(candidate, look)) is not None]
         for _, candidate in found:
@@ -269,7 +283,7 @@ def identify(text: str, *, source: str = "") -> Format:
 
 def holds(text: str, tool: str) -> bool:
     """Whether output of ``tool`` is in ``text`` at all: a terminal log often holds that of several tools."""
-    text = text.replace("\r", "")
+    text = plain(text)
     return any(_place(candidate, text) is not None for candidate in FORMATS if candidate.tool == tool)
 
 

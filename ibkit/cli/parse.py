@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     form = readable[tool] if tool else identify_raw(data, path)
     if form.module is None:
         raise UnreadableInput(
-            f"{path}: this is {form.tool} output, which is for `ibkit {form.command}`; "
-            f"`ibkit parse` reads that of {', '.join(readable)}"
+            f"{path}: this is {form.tool} output, {form.reader}; `ibkit parse` reads that of {', '.join(readable)}"
         )
     parsed = _parse(form, to_text(data), path)
     if args.json:

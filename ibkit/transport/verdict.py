@@ -158,7 +158,7 @@ def _refuse(job: Job, heap: _Heap) -> None:
     except NotThisFormat:
         return
     if form.command != JOB_COMMAND:
-        raise UnreadableInput(f"{job.target}: {form.tool} output, not a job's log; `ibkit {form.command}` reads it")
+        raise UnreadableInput(f"{job.target}: {form.tool} output, not a job's log, {form.reader}")
 
 
 def _answer(job: Job, heap: _Heap) -> JobVerdict:

@@ -100,7 +100,7 @@ def test_what_is_refused(capsys, tmp_path):
     (tmp_path / "prose").write_text("nothing of a tool\n")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 10)
     file = str(next((TOOLS / "ibv_devices").glob("*.txt")))
-    assert f"{file}: this is ibv_devices output, which is for `ibkit status`" in refusal(capsys, file)
+    assert f"{file}: this is ibv_devices output, which no command reads yet; " in refusal(capsys, file)
     assert "is for `ibkit check-mpi-transport`" in refusal(
         capsys, str(next((ROOT / "fixtures/jobs").glob("nccl*/*.log")))
     )

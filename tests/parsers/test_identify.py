@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ibkit.cli import main
+from ibkit.collectors import counters, fabric, pasted
 from ibkit.parsers import FORMATS, JOB_COMMAND, holds, identify
 from ibkit.parsers.base import NotThisFormat
 
@@ -44,16 +46,14 @@ TOOLS = {
     "smpquery": "smpquery",
 }
 COMMANDS = {
-    "ibhosts": "fabric", "iblinkinfo": "fabric", "ibnetdiscover": "fabric", "ibportstate": "fabric",
-    "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "path", "ibtracert": "path", "ibstat": "status",
+    "ibhosts": "parse", "iblinkinfo": "fabric", "ibnetdiscover": "fabric", "ibportstate": "parse",
+    "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "parse", "ibtracert": "parse", "ibstat": "status",
     "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status", "mlxlink": "status",
-    "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
+    "ibv_devices": "parse", "ibv_devinfo": "status", "rdma": "status",
     **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
-    "ibaddr": "resolve", "opensm": "sm", "opensm-subnet.lst": "fabric",
+    "ibaddr": "parse", "opensm": "parse", "opensm-subnet.lst": "fabric",
     "ibdiagnet2.db_csv": "fabric", "ibdiagnet2.net_dump": "parse", "partitions.conf": "parse",
-    "sminfo": "sm", "smpquery/pkeys": "partitions", "smpquery": "fabric", "saquery/pkeys": "partitions",
-    "saquery/is-sm": "sm", "saquery/paths": "resolve", "saquery/guids": "resolve", "saquery/forwarding": "path",
-    "saquery": "fabric",
+    "sminfo": "sm", "smpquery": "parse", "saquery": "parse",
 }  # fmt: skip
 SAMPLES = sorted(
     str(path.relative_to(FIXTURES / "tools").with_suffix(""))
@@ -84,6 +84,22 @@ def test_samples_of_real_tools(name):
     assert found.tool.removesuffix(" -j") == TOOLS[folder]
     assert found.command == COMMANDS.get(name, COMMANDS[folder])
     assert holds(sample(name), found.tool)
+
+
+def test_a_format_names_a_command_that_exists_and_reads_it():
+    """Whoever is sent on by a refusal must not be refused there."""
+    reads = {
+        "status": pasted.TOOLS, "fabric": fabric.READS, "sm": ("sminfo",), "consumers": ("rdma",),
+        "counters": (counters.SWEEP_TOOL, counters.PORT_TOOL), JOB_COMMAND: ("job log",),
+    }  # fmt: skip
+    assert {*reads, "parse"} <= {command.name for command in main.COMMANDS}
+    for form in FORMATS:
+        if form.command == "parse":
+            assert not any(form.tool in tools for tools in reads.values())
+            assert "`ibkit parse`" not in form.reader or form.module
+        else:
+            assert form.tool in reads[form.command]
+            assert form.reader == f"which is for `ibkit {form.command}`"
 
 
 def test_there_is_a_sample_of_every_format():

@@ -168,7 +168,7 @@ def test_a_command_says_whose_file_it_is(tmp_path):
 
 def test_a_file_that_only_a_parser_reads():
     site = open_site(str(TOOLS / "smpquery/node-info.txt"))
-    with pytest.raises(UnreadableInput, match="is for `ibkit parse`; of the tools' outputs, `ibkit fabric`"):
+    with pytest.raises(UnreadableInput, match="no command reads yet; `ibkit parse` shows it; of the tools"):
         require_tool(site, ("ibnetdiscover",), "fabric")
 
 
