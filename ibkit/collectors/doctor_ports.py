@@ -11,6 +11,7 @@ from ibkit.model.host import Hca, HcaPort, PciLink
 from ibkit.sources.base import Source
 
 DEFAULT_PARTITION = 0x7FFF
+_IPOIB_MODULE = "/sys/module/ib_ipoib"
 PROVIDERS = "/etc/libibverbs.d"
 
 #: The provider of libibverbs for a kernel driver, by the name of its file (rdma-core ``providers/``).
@@ -28,7 +29,7 @@ def port_checks(source: Source, hcas: Iterable[Hca]) -> Iterator[Check]:
     infiniband = [(hca, port) for hca, port in active if port.transport == "ib"]
     if infiniband:
         yield _default_partition(infiniband)
-        yield _ipoib(infiniband)
+        yield _ipoib(source, infiniband)
     roce = [(hca, port) for hca, port in active if port.transport == "roce"]
     if roce:
         yield _roce_addresses(roce)
@@ -55,12 +56,15 @@ def _default_partition(ports: list[tuple[Hca, HcaPort]]) -> Check:
     return Check("pkeys", OK, "every port is a full member of the default partition (0xffff)", means)
 
 
-def _ipoib(ports: list[tuple[Hca, HcaPort]]) -> Check:
+def _ipoib(source: Source, ports: list[tuple[Hca, HcaPort]]) -> Check:
+    """Many a cluster does without: that there is none is told, and is no finding."""
     means = "IPoIB gives the ports IP addresses, by which rdma_cm, MPI launchers and storage find each other"
     named = sum(bool(port.netdevs) for _, port in ports)
     if not named:  # a host with several rails may well have IPoIB on one of them
+        absent = source.list(_IPOIB_MODULE).error == "ENOENT"
+        text = "not loaded" if absent else "no active port has an IPoIB interface"
         fixes = (Fix("any", "modprobe ib_ipoib"), Fix("any", "ip link set ib0 up; ip address add ADDRESS/24 dev ib0"))
-        return Check("ib_ipoib", MISSING, "no active port has an IPoIB interface", means, fixes)
+        return Check("ib_ipoib", OK, f"{text}; needed only for IPoIB", means, fixes)
     return Check("ib_ipoib", OK, f"{named} of {len(ports)} active ports have an IPoIB interface", means)
 
 
