@@ -175,8 +175,8 @@ _KEPT = re.compile(
 _SENTENCES = re.compile(b"|".join(re.escape(shape(sentence.encode())) for sentence, _, _ in _HELP))
 _CONTEXT = re.compile(
     # fields of help messages and the line of dashes around them, behind times, ranks and collectors' names
-    rb"(?m:^)(?:(?:[^\n]{0,300}>:|[\[\]()<>:.,+|/TZ -]{1,40}|\[po/[^\]\n]{1,250}\]|[\w.-]{1,80} +\||\([^()\n]{0,160}\)"
-    rb"|[A-Z]\w\w +:: [^\n]{1,200}:) ?)?[ \t]{0,12}(?:"
+    rb"(?m:^)(?:(?:[^\n]{0,300}>:|[\[\]()<>:.,+|/TZ -]{1,40}|\[po/[^\]\n]{1,250}\]|\[\w{1,12}\]:|[\w.-]{1,80} +\|"
+    rb"|\([^()\n]{0,160}\)|[A-Z]\w\w +:: [^\n]{1,200}:) ?)?[ \t]{0,12}(?:"
     + b"|".join(
         re.escape(shape(mark))
         for mark in (
@@ -322,11 +322,14 @@ class Reader:
 
     def _table_line(self, text: str, said: Said) -> Iterator[CommMethod]:
         if found := _HOST_ROW.match(text):
-            if found.group(1) == "0":
+            number, row = int(found.group(1)), HostRanks(found.group(2), _ranks(found.group(3)))
+            if self._table is not None and self._table.ends_with(number, row):
+                return  # a log in which each line stands twice
+            if not number:
                 yield from self._end_table()
                 self._table = _Table(said)
             if self._table is not None:
-                self._table.hosts.append(HostRanks(found.group(2), _ranks(found.group(3))))
+                self._table.hosts.append(row)
         elif self._table is not None:
             self._table.read(text, said)
 
@@ -392,6 +395,10 @@ class _Table:
         self._ucx: dict[str, list[str]] = {}
         self._ucx_id: str | None = None
         self._summary: dict[str, tuple[str, str, Said]] = {}
+
+    def ends_with(self, number: int, row: HostRanks) -> bool:
+        """Whether this host is the one that was named last."""
+        return number == len(self.hosts) - 1 and self.hosts[-1] == row and not self._rows
 
     def read(self, text: str, said: Said) -> None:
         """Take one line of it."""

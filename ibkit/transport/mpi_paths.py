@@ -55,11 +55,12 @@ class Paths:
 
     def named(self) -> list[Path]:
         """The paths whose both ends are named."""
-        return [*self._btl_paths(), *self._table_paths()]
+        return _linked([*self._btl_paths(), *self._table_paths()])
 
     def selected(self) -> list[Path]:
         """What processes say of their endpoints."""
-        return [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
+        found = [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
+        return _linked(found) if len({self._host(process.host) for process in self._processes}) == 2 else found
 
     def _host(self, name: str | None) -> str:
         return self._hosts[name or ""]
@@ -207,6 +208,31 @@ class Paths:
             if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
                 word = self._link_word(process.host, {device for device, _ in process.openib})
                 yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
+
+
+def _linked(paths: list[Path]) -> list[Path]:
+    """With the other end's link layer for what is only known to be verbs: queue pairs connect equal link layers.
+
+    Between two hosts, where all that one of them says has one link layer. A path without ``b`` is to the only other
+    host there is.
+    """
+    ends: dict[frozenset[str | None], dict[str, set[str]]] = {}
+    for path in paths:
+        if path.a != path.b:
+            ends.setdefault(_ends_of(path), {}).setdefault(path.a, set()).add(path.word)
+
+    def word(path: Path) -> str:
+        if path.word != "rdma" or path.a == path.b:
+            return path.word
+        others = [found for host, found in ends[_ends_of(path)].items() if host != path.a]
+        known = next((found for found in others if len(found) == 1), {path.word})
+        return next(iter(known)) if known <= words.LINK_LAYERS else path.word
+
+    return [path._replace(word=word(path)) for path in paths]
+
+
+def _ends_of(path: Path) -> frozenset[str | None]:
+    return frozenset((None,)) if path.b is None else frozenset((path.a, path.b))
 
 
 def _carrier(uses: list[BtlUse]) -> BtlUse | None:

@@ -105,10 +105,12 @@ class Run:
         """The run's layer."""
         runtime, version = self._runtime()
         verdict, pairs = self._verdict(book)
-        fatal = {failure.topic for failure, mark in self._parts.failures if failure.is_fatal and self._is_end(mark)}
+        fatal = [(f.topic, mark) for f, mark in self._parts.failures if f.is_fatal and self._is_end(mark)]
         has_ended = bool(fatal)
-        if fatal & _AT_START or (has_ended and verdict in ("unknown", "shm")):
+        if any(topic in _AT_START for topic, _ in fatal) or (has_ended and verdict in ("unknown", "shm")):
             verdict, pairs = "none", ()
+        for _, mark in fatal[:2]:
+            book.cite(mark, "failure")
         status, why = self._status(verdict, version, has_ended)
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
@@ -213,7 +215,7 @@ class Run:
         first: dict[tuple[str, str], Path] = {}
         for path in paths:
             first.setdefault((path.a, path.word), path)
-        return tuple(book.cite(path.mark, path.evidence_class, path.word) for path in list(first.values())[:16])
+        return _unique(book.cite(path.mark, path.evidence_class, path.word) for path in list(first.values())[:16])
 
     def _pairs(self, paths: Iterable[Path], book: Book) -> tuple[Pair, ...]:
         rows: dict[tuple[str, str], dict[str, list[Path]]] = {}
@@ -227,7 +229,7 @@ class Run:
             Pair(
                 a, b, words.combine(by_word),
                 tuple(sorted({path.ranks for found in by_word.values() for path in found if path.ranks})),
-                tuple(book.cite(p.mark, p.evidence_class, w) for w, found in by_word.items() for p in _ends(found)),
+                _unique(book.cite(p.mark, p.evidence_class, w) for w, found in by_word.items() for p in _ends(found)),
             )
             for (a, b), by_word in sorted(rows.items())
         )  # fmt: skip
@@ -317,6 +319,10 @@ def _turned(path: Path) -> Path:
     if path.ranks and path.a == path.b:
         return path._replace(ranks=(min(path.ranks), max(path.ranks)))
     return path
+
+
+def _unique(numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers))
 
 
 def _ends(paths: list[Path]) -> list[Path]:

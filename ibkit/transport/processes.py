@@ -104,21 +104,22 @@ def unions(pairs: Iterable[tuple[int, int]], size: int) -> list[int]:
 
 
 class Hosts:
-    """Host names as one log spells them: short and full names of one host are one name.
+    """Host names as one log spells them: short and full names of one host are one name, whatever their case.
 
-    A short name that belongs to one full name is that host's; addresses are never shortened.
+    A short name that belongs to one full name is that host's; addresses are never shortened. The name of a host is its
+    short one, in the spelling that came first.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        full: dict[str, set[str]] = {}
+        spellings: dict[str, dict[str, None]] = {}
         for name in names:
-            full.setdefault(_short(name), set()).add(name)
-        self._names = {
-            name: short
-            for short, spellings in full.items()
-            if short in spellings and len(spellings) == 2
-            for name in spellings
-        }
+            spellings.setdefault(_short(name).lower(), {})[name] = None
+        self._names: dict[str, str] = {}
+        for short, spelled in spellings.items():
+            different = {name.lower() for name in spelled}
+            if len(different) == 1 or (short in different and len(different) == 2):
+                known_as = min(spelled, key=len)
+                self._names.update((name, known_as) for name in spelled)
 
     def __getitem__(self, name: str) -> str:
         return self._names.get(name, name)

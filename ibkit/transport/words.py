@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 #: Transports that leave the kernel's TCP alone.
 RDMA = frozenset(("ib", "roce", "iwarp", "rdma", "opa", "efa", "slingshot"))
+#: What ``rdma`` turns out to be where a line, or the other end of the queue pair, tells the link layer.
+LINK_LAYERS = frozenset(("ib", "roce", "iwarp"))
 #: ``rdma`` says verbs with a link layer that the evidence does not show, ``tcp`` says TCP over any interface.
 _GENERAL = {"ib": "rdma", "roce": "rdma", "iwarp": "rdma", "ipoib": "tcp"}
 

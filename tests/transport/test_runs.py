@@ -161,3 +161,9 @@ def test_short_and_full_names_are_one_host() -> None:
     assert hosts["n01.example.org"] == hosts["n01"] == "n01"
     assert len({hosts["n02.a.org"], hosts["n02.b.org"]}) == 2
     assert hosts["10.0.0.1"] != hosts["10.0.0.2"]
+
+
+def test_host_names_have_no_case() -> None:
+    hosts = Hosts(["N01", "n01", "N01.Example.org", "n02"])
+    assert hosts["N01"] == hosts["n01"] == hosts["N01.Example.org"] == "N01"
+    assert hosts["n02"] == "n02"
