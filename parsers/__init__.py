@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat
+from ibkit.parsers.escapes import plain
 from ibkit.parsers.records import NamedTuple
 
 #: The sub-command that judges a job's log. What such a log quotes (``ibstat`` in its prologue) is the job's.
@@ -68,7 +69,7 @@ _TOOLS = (
     Format(
         "ibnetdiscover",
         "fabric",
-        r'(?:Switch|Ca|Rt)\s{0,9}\d+\s{0,9}"[SHR]-[0-9a-fA-F]+"|# Topology file: generated'
+        r'(?:Switch|Ca|Rt)\s{0,9}\d+\s{0,9}"[SHR]-[0-9a-fA-F]+"[ \t]{0,9}(?:#|$)|# Topology file: generated'
         r'|\[\d+\](?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s{0,9}"[SHR]-[0-9a-fA-F]+"\[\d+\]'
         rf"|(?:SW|CA|RT)\s{{1,9}}\d+\s{{1,9}}\d+\s{{1,9}}{_GUID}\s{{1,9}}\S"
         r"|(?:\S{0,80}/)?ibnetdiscover: iberror: ",
@@ -242,6 +243,9 @@ _TOOLS = (
         ("=0x", "= 0x"),
         "partitions_conf",
     ),
+    Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
+    # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
+    Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-)[^"\n]{1,64}"', ("Switch", "Hca")),
     Format(
         "opensm log", "parse", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)
     ),
@@ -265,7 +269,7 @@ def identify(text: str, *, source: str = "") -> Format:
 
     Raises NotThisFormat listing what was tried.
     """
-    text = text.replace("\r", "")
+    text = plain(text)
     for look in (text[:_FIRST_LOOK], text):
         found = [(place, candidate) for candidate in FORMATS if (place := _place(candidate, look)) is not None]
         for _, candidate in found:
@@ -279,7 +283,7 @@ def identify(text: str, *, source: str = "") -> Format:
 
 def holds(text: str, tool: str) -> bool:
     """Whether output of ``tool`` is in ``text`` at all: a terminal log often holds that of several tools."""
-    text = text.replace("\r", "")
+    text = plain(text)
     return any(_place(candidate, text) is not None for candidate in FORMATS if candidate.tool == tool)
 
 

@@ -65,7 +65,7 @@ def parse(text: str, *, source: str = "") -> Parsed[LinkTable]:
 
     Raises NotThisFormat where there is neither a row nor a last word of iblinkinfo.
     """
-    lines, long_lines = lines_of(text, source)
+    lines, long_lines = lines_of(text, source, names_unquoted=True)
     reader = _Reader(Problems(source, long_lines))
     reader.lost = bool(long_lines)
     for number, line in enumerate(lines, 1):

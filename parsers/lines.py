@@ -5,22 +5,27 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
+from ibkit.parsers.escapes import plain, plain_ends
 
 #: The largest counter that a port can hold: 64 bits.
 MAX_COUNT = (1 << 64) - 1
 #: What may stand before a line's own text: indentation, quotes of a mail.
-BEFORE = " \t>|"
+BEFORE = " \t>|\u2502"
 #: More problems than this are one problem: a broken file must not fill the memory with complaints.
 MAX_PROBLEMS = 500
 
 _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,20})\Z")
 
 
-def lines_of(text: str, source: str) -> tuple[list[str], list[Problem]]:
-    """The lines without their ends (also those of a terminal log: CR LF, CR CR LF), and a problem for each line that
-    is too long to be a tool's. Such a line is empty in the result, so that the numbers of the others hold.
+def lines_of(text: str, source: str, *, names_unquoted: bool = False) -> tuple[list[str], list[Problem]]:
+    """The lines without their ends (also those of a terminal log: CR LF, CR CR LF) and without a terminal's colours,
+    and a problem for each line that is too long to be a tool's. Such a line is empty in the result, so that the numbers
+    of the others hold. ``names_unquoted``: an escape sequence in the middle of a line may be part of a name.
     """
-    lines = text.replace("\r", "").split("\n")
+    if names_unquoted:
+        lines = [plain_ends(line) for line in text.replace("\r", "").split("\n")]
+    else:
+        lines = plain(text).split("\n")
     problems = []
     if len(text) > MAX_LINE_CHARS:
         for index, line in enumerate(lines):

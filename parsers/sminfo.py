@@ -11,7 +11,7 @@ import re
 from ibkit.parsers import diag_messages
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.diag_messages import Message
-from ibkit.parsers.lines import Noise, lines_of
+from ibkit.parsers.lines import BEFORE, Noise, lines_of
 from ibkit.parsers.records import NamedTuple
 
 #: The names that the program gives to the states of SMInfo (InfiniBand Architecture Specification, 14.2.5.13).
@@ -55,7 +55,7 @@ def parse(text: str, *, source: str = "") -> Parsed[SmInfoReport]:
     answers = []
     messages = []
     for number, line in enumerate(lines, 1):
-        line = line.strip()
+        line = line.strip(BEFORE)
         found = _ANSWER.match(line)
         if found:
             lid, guid, activity, priority, state, word = found.groups()

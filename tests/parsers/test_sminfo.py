@@ -76,3 +76,10 @@ def test_another_text_is_refused(text: str) -> None:
 def test_any_text_is_refused_or_read(text: str) -> None:
     with contextlib.suppress(NotThisFormat):
         parse(text)
+
+
+@pytest.mark.parametrize("before", ["> ", "> > ", "| ", "    ", "\u2502 "])
+def test_a_mails_quote(before: str) -> None:
+    text = "sminfo: sm lid 1 sm guid 0x100001, activity count 86 priority 0 state 3 SMINFO_MASTER"
+    (answer,) = parse(f"{before}{text}\n").value.answers
+    assert (answer.guid, answer.state) == (0x100001, 3)
