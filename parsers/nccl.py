@@ -59,6 +59,18 @@ class RankInit(NamedTuple):
     is_complete: bool = False
 
 
+class Nodes(NamedTuple):
+    """How many nodes a communicator of ``ranks`` ranks has (2.19 and later, src/init.cc).
+
+    With ``is_nvlink`` (MNNVL 1) a node is a domain of NVLink, which may span several hosts.
+    """
+
+    said: Said
+    ranks: int
+    nodes: int
+    is_nvlink: bool
+
+
 class RankMap(NamedTuple):
     """A line of the nccl-tests header: rank, process and host."""
 
@@ -139,6 +151,7 @@ class Connected(NamedTuple):
 NcclFact = (
     Channel
     | RankInit
+    | Nodes
     | RankMap
     | Network
     | Devices
@@ -163,7 +176,8 @@ _SHAPES = re.compile(
         for mark in (
             b" WARN ", b" INFO Ring ", b"NET/", b"NET :", b"Using network", b"Using internal Network",
             b"Using external Network",
-            b" - Init ", b" - COMPLETE", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
+            b" - Init ", b" - COMPLETE",
+            b"INFO rank ", b" nNodes ", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
             b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"libibverbs",
             b"set by environment", b" set to ", b"NCCL_",
             b"Bootstrap", b"NET plugin", b"COLLNET", b"ncclSystemError", b"ncclRemoteError", b"ncclInternalError",
@@ -275,6 +289,7 @@ def _channel(text: str, said: Said) -> Channel | None:
 
 
 _INIT = re.compile(r"(?:comm (?P<comm>0x[0-9a-fA-F]{1,16}) )?rank (?P<rank>\d{1,9}) nranks (?P<ranks>\d{1,9})\b")
+_NODES = re.compile(r"comm 0x[0-9a-fA-F]{1,16} rank \d{1,9} nRanks (?P<ranks>\d{1,9}) nNodes (?P<nodes>\d{1,9})\b")
 _COMM_ID = re.compile(r"\bcommId (0x[0-9a-fA-F]{1,16})")
 _PARENT = re.compile(r"\bparent (0x[0-9a-fA-F]{1,16})")
 _SPLIT = re.compile(r"\b(?:(?:split|child)Count (\d{1,9}) )?color (-?\d{1,11})")
@@ -304,7 +319,9 @@ def _info(text: str, said: Said) -> Iterator[NcclFact]:
     if channel := _channel(text, said):
         yield channel
         return
-    if (init := _INIT.search(text)) and ("Init " in text or "COMPLETE" in text or text.startswith("comm ")):
+    if found := _NODES.match(text):
+        yield Nodes(said, int(found["ranks"]), int(found["nodes"]), "MNNVL 1" in text)
+    elif (init := _INIT.search(text)) and (not init.start() or "Init " in text or "COMPLETE" in text):
         yield from _rank_init(init, text, said)
     elif found := _NETWORK.match(text):
         yield Network(said, found.group(1).strip())

@@ -18,6 +18,7 @@ from ibkit.transport.mpi import Evidence
 from ibkit.transport.mpi_paths import BTL_PMLS, Path, Paths
 from ibkit.transport.mpi_runs import Parts
 from ibkit.transport.mpi_settings import (
+    denies_ucx,
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,
@@ -149,11 +150,28 @@ class Run:
             named = [path for path in named if path.word != "unknown"]
         if any(path.word != "shm" or path.a != path.b for path in named):
             between = [path for path in named if path.a != path.b] or named
-            return words.combine(path.word for path in between), self._pairs(named, book)
+            return self._with_said(words.combine(path.word for path in between), said, book), self._pairs(named, book)
         if named and not said:
             verdict = "shm" if self._is_one_host() else "unknown"
             return verdict, self._pairs(named, book)
         return self._selected([*named, *said], book)
+
+    def _with_said(self, verdict: str, said: list[Path], book: Book) -> str:
+        """The verdict of named paths beside what processes say of other hosts.
+
+        A contradiction is a mixture, or two runs that nothing tells apart. Where the same processes say both, one of
+        the two is not what carries the messages, and which one cannot be told.
+        """
+        against = [path for path in said if path.b is None and words.combine((verdict, path.word)) == "mixed"]
+        if verdict == "mixed" or not against:
+            return verdict
+        self._cite(against, book)
+        speakers = {(path.mark.host, path.mark.order) for path in against}
+        is_of_one = any(
+            process.btls and process.endpoints and (process.host, process.first.order) in speakers
+            for process in self._parts.processes
+        )
+        return "unknown" if is_of_one else "mixed"
 
     def _selected(self, paths: list[Path], book: Book) -> _Answer:
         """No line names both ends of a pair on two hosts: what the ranks say of other hosts decides."""
@@ -171,7 +189,8 @@ class Run:
             if len(self._hosts) > 2 or verdict in ("unknown", "mixed"):
                 return verdict, self._pairs(local, book)
             a, b = sorted((self._hosts[0], self._hosts[-1]))
-            if a == b and (local or silent > 0 or any(path.is_between for path in other)):
+            is_elsewhere = local or silent > 0 or any(path.is_between for path in other)
+            if a == b and (is_elsewhere or len(processes) < 2):
                 return verdict, self._pairs(local, book)  # the peers are on a host that is not seen here
             return verdict, (Pair(a, b, verdict, (), cited), *self._pairs(local, book))
         if local:
@@ -264,6 +283,8 @@ class Run:
                 reason = "ucxrace"
             elif failure.topic == "ib-port-refused" and version in ("4.0.0", "4.0.1"):
                 reason = None  # these print it although they use UCX
+            elif failure.topic == "ib-port-refused" and (failure.device or "").startswith("hfi1_"):
+                reason = None  # Omni-Path's way is PSM2, with or without UCX
             elif failure.topic == "transport-missing" and _offers_verbs(failure.detail):
                 reason = None
             if reason:
@@ -286,9 +307,13 @@ class Run:
                 mark
                 for setting, mark in self._settings("ompi")
                 if leaves_tcp_to_openmpi(setting, version, has_module=has_module)
+                or (denies_ucx(setting) and self._is_openib_refused())
             ]
             found += self._restricted_components()
         return list({(mark.file, mark.line): mark for mark in found}.values())
+
+    def _is_openib_refused(self) -> bool:
+        return any(failure.topic == "ib-port-refused" for failure, _ in self._parts.failures)
 
     def _has_module(self) -> bool:
         """Whether ob1 was given a module for HCAs, by a parameter or by itself."""

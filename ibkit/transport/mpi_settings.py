@@ -46,6 +46,11 @@ def leaves_tcp_to_openmpi(setting: Setting, version: str | None, *, has_module: 
     return False
 
 
+def denies_ucx(setting: Setting) -> bool:
+    """``pml`` with ucx struck out."""
+    return setting.name == "pml" and setting.value.startswith("^") and "ucx" in setting.value.lstrip("^").split(",")
+
+
 def leaves_no_shared_memory(setting: Setting) -> bool:
     """``btl`` without sm and vader."""
     names = set(setting.value.lstrip("^").split(","))

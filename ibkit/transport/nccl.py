@@ -35,6 +35,8 @@ class NcclProcess(Process):
         self.interfaces: dict[str, tuple[str, ...]] = {}
         self.interface_count: int | None = None
         self.provider: str | None = None
+        #: How many nodes a communicator has, by its number of ranks, and the line.
+        self.nodes: dict[int, dict[int, Mark]] = {}
         self.connected: Mark | None = None
         self.initialised: Mark | None = None
         self.first_channel: Mark | None = None
@@ -147,6 +149,8 @@ class Evidence:
                 self._channel(number, fact, mark)
             case nccl.RankInit():
                 self._init(number, fact, mark)
+            case nccl.Nodes():
+                process.nodes.setdefault(fact.ranks, {}).setdefault(fact.nodes, mark)
             case nccl.Network():
                 process.networks.setdefault(fact.name, mark)
             case nccl.Devices():

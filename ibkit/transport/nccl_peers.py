@@ -34,6 +34,7 @@ class Peers:
             (channel, mark) for channel, mark in evidence.channels.items() if channel.process in self._set
         ]
         self._sizes = {evidence.sizes[key] for n in numbers for key in self.process(n).ranks}
+        self._sizes |= {size for n in numbers for size in self.process(n).nodes}
         self._world: dict[int, int | None] = {n: self._world_rank(n) for n in numbers}
         self._known: dict[CommKey, bool] = {}
         self._speakers: dict[int, set[int]] = {}
@@ -71,9 +72,19 @@ class Peers:
 
     @property
     def silent(self) -> int:
-        """How many ranks of the run did not speak here."""
-        world = {rank for rank in self._world.values() if rank is not None}
-        return max(0, (self.ranks or 0) - max(len(world), len(self._speakers)))
+        """How many ranks of the run did not speak here. A process may be several ranks."""
+        ranks = self.ranks or 0
+        spoke = [len(self._speakers)]
+        for key, members in self._evidence.members.items():
+            if self._evidence.sizes[key] == ranks:
+                spoke.append(sum(1 for numbers in members.values() if numbers & self._set))
+        return max(0, ranks - max(spoke))
+
+    def nodes(self) -> tuple[int | None, list[Mark]]:
+        """How many nodes the run's largest communicator has, if its ranks tell and agree, and the lines."""
+        told = [found for n in self.numbers if (found := self.process(n).nodes.get(self.ranks or 0))]
+        counts = {count for found in told for count in found}
+        return (counts.pop() if len(counts) == 1 else None), [mark for found in told for mark in found.values()]
 
     def size_marks(self) -> list[Mark]:
         """The lines that tell how many ranks the run has."""
@@ -95,7 +106,7 @@ class Peers:
 
     def peer(self, channel: Channel) -> Peer:
         """The other end of a channel."""
-        processes = self._candidates(channel)
+        processes = self.candidates(channel)
         hosts = {self.host(number) for number in processes}
         if not processes and channel.other is not None and not self._keys(channel):
             hosts = self._rank_hosts.get(channel.other, set())
@@ -133,7 +144,7 @@ class Peers:
             self._known[key] = len(members) == self._evidence.sizes[key] and len(counts) == 1
         return self._known[key]
 
-    def _candidates(self, channel: Channel) -> set[int]:
+    def candidates(self, channel: Channel) -> set[int]:
         """The processes that may be the other end."""
         other = channel.other
         if other is None:

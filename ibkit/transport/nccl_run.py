@@ -101,6 +101,7 @@ class _Path(NamedTuple):
     ranks: tuple[int, int] | None
     mark: Mark
     is_network: bool
+    peers: set[int]
 
 
 class _Run:
@@ -134,8 +135,12 @@ class _Run:
         """The run's layer."""
         verdict, pairs, step = self._verdict(book)
         failures = [(f, m) for f, m in self._evidence.failures if self._is_mine(m, f.said.host, f.said.pid)]
-        has_ended = self._has_ended([mark for failure, mark in failures if failure.is_fatal])
-        if has_ended and not self._was_connected():
+        ends = list(self._not_made_good(failures))
+        for _, mark in ends[:2]:
+            book.cite(mark, "failure")
+        has_ended = bool(ends)
+        is_at_setup = any(failure.topic in _AT_SETUP for failure, _ in ends)
+        if is_at_setup and not self._was_connected() and not any(f.topic in _OF_A_PATH for f, _ in failures):
             verdict, pairs, step = "none", (), None
         status, why, look = self._status(verdict, failures, has_ended)
         runtime, version = self._version()
@@ -163,7 +168,10 @@ class _Run:
             text = f"more than {MAX_CHANNELS} different channel lines: the list of pairs is not whole"
             self.problems.append(Problem("many-channels", text))
         if found:
-            verdict = words.combine(found)
+            if self._peers.silent:
+                self._tell_silent(self._peers.silent)
+            paths, others = self._contradicted(paths, book)
+            verdict = words.combine({*others, *(path.word for path in paths if path.is_network), *found})
             return verdict, self._pairs(paths, book), NEXT_STEP if verdict == "unknown" else None
         if paths:
             return self._local_verdict(paths, book)
@@ -178,7 +186,44 @@ class _Run:
             yield _Path(
                 word, channel.process, self._peers.host(channel.process), peer.host,
                 self._peers.ranks_of(channel, peer), mark, channel.is_network,
+                self._peers.candidates(channel),
             )  # fmt: skip
+
+    def _contradicted(self, paths: list[_Path], book: Book) -> tuple[list[_Path], set[str]]:
+        """What processes without a network channel of their own chose, where that contradicts the channels.
+
+        A channel line of one end is what that end set up. If the other end chose another network, or found no HCA,
+        the pair has no such path. Returns the paths with their words, and those words that no path has.
+        """
+        speaking = {path.process for path in paths if path.is_network}
+        chosen: dict[int, str] = {}
+        for number in self._set - speaking:
+            process = self._peers.process(number)
+            if process.networks:
+                chosen[number] = words.combine(self._networks.word(number, name, None) for name in process.networks)
+        blind = {
+            self._evidence.numbers[failure.said.host, failure.said.pid]
+            for failure, _ in self._evidence.failures
+            if failure.topic == "no-device" and failure.detail == "IB" and failure.said.pid is not None
+        } - speaking
+        said = {path.word for path in paths if path.is_network}
+        against = {number: word for number, word in chosen.items() if words.combine({*said, word}) == "mixed"}
+        for number in against:
+            for mark in self._peers.process(number).networks.values():
+                book.cite(mark, "selection", against[number])
+        turned = []
+        for path in paths:
+            if path.is_network:
+                peers = path.peers or {
+                    n for n, host in self._processes() if host is not None and host == path.peer_host
+                }
+                ends = {against[number] for number in peers if number in against}
+                if ends:
+                    path = path._replace(word=words.combine({path.word, *ends}))
+                elif peers and peers <= blind - chosen.keys() and path.word in _VERBS:
+                    path = path._replace(word="unknown")
+            turned.append(path)
+        return turned, set(against.values())
 
     def _pairs(self, paths: list[_Path], book: Book) -> tuple[Pair, ...]:
         """Host pairs with the rank pairs that were named; a path whose other end is not known is only cited."""
@@ -191,16 +236,21 @@ class _Run:
             a, b = sorted((path.host, path.peer_host))
             rows.setdefault((a, b), {}).setdefault(path.word, []).append(path)
         return tuple(
-            Pair(a, b, words.combine(by_word), _rank_pairs(a, by_word), _cite(by_word, book))
+            Pair(a, b, word, _rank_pairs(a, carrying), _cite(carrying, book))
             for (a, b), by_word in sorted(rows.items())
+            for word in (words.combine(by_word),)
+            for carrying in ({w: found for w, found in by_word.items() if word == "shm" or w != "shm"},)
         )
 
     def _local_verdict(self, paths: list[_Path], book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
         """Only P2P and shared memory: a run on one host, unless ranks are missing that could be elsewhere."""
         pairs = self._pairs(paths, book)
         silent = self._peers.silent
-        if any(pair.a != pair.b for pair in pairs):
+        nodes, _ = self._peers.nodes()
+        if nodes == 1 or any(pair.a != pair.b for pair in pairs):
             return "shm", pairs, None
+        if nodes is not None:
+            return "unknown", pairs, NEXT_STEP
         if silent == 0 and (len(self._hosts) <= 1 or self._peers.are_comms_local()):
             return "shm", pairs, None
         if silent and len(self._hosts) <= 1:
@@ -214,7 +264,12 @@ class _Run:
     def _selected(self, book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
         """No channel line: the chosen network speaks for other hosts, if all ranks chose the same."""
         chosen = {n: p.networks for n in self._peers.numbers if (p := self._peers.process(n)).networks}
-        is_one_host = len(self._hosts) == 1 or self._judge.hosts == 1
+        nodes, marks = self._peers.nodes()
+        if nodes == 1 and not self._is_local_off():
+            for mark in marks[:2]:
+                book.cite(mark, "selection", "shm")
+            return "shm", (), None
+        is_one_host = (nodes or 1) == 1 and (len(self._hosts) == 1 or self._judge.hosts == 1)
         if is_one_host and self._peers.ranks is not None and not self._peers.silent and not self._is_local_off():
             for mark in self._peers.size_marks()[:2]:
                 book.cite(mark, "selection", "shm")
@@ -231,6 +286,10 @@ class _Run:
         )
         if self._peers.silent:
             self._tell_silent(self._peers.silent)
+            return "unknown", (), NEXT_STEP
+        if waiting := len(self._peers.numbers) - len(chosen):
+            text = f"{waiting} of {len(self._peers.numbers)} processes did not say which network they chose"
+            self.problems.append(Problem("silent-ranks", text))
             return "unknown", (), NEXT_STEP
         verdict = words.combine(found)
         if verdict == "unknown":
@@ -249,15 +308,27 @@ class _Run:
 
     def _was_connected(self) -> bool:
         """Whether any rank had its connections, or the run printed results."""
+        return self._was_told_connected() or any(self._peers.process(n).connection for n in self._peers.numbers)
+
+    def _was_told_connected(self) -> bool:
+        """Whether a line says so, and not only their order."""
         if any(self._place.holds(mark) for mark in self._evidence.results):
             return True
-        return any(self._peers.process(number).connection for number in self._peers.numbers)
+        return any(self._peers.process(number).connected for number in self._peers.numbers)
 
-    def _has_ended(self, fatal: list[Mark]) -> bool:
-        """Whether a failure was not made good by a later connection of the run."""
-        later = [mark for n in self._peers.numbers if (mark := self._peers.process(n).connection)]
-        later += [mark for mark in self._evidence.results if self._place.holds(mark)]
-        return any(not any(mark.is_before(connection) for connection in later) for mark in fatal)
+    def _not_made_good(self, failures: list[tuple[Failure, Mark]]) -> Iterator[tuple[Failure, Mark]]:
+        """Fatal failures without a later connection of the same process, or later results of the run.
+
+        What another process says later in the log may have been said earlier: nodes' logs are put one after the other.
+        """
+        results = [mark for mark in self._evidence.results if self._place.holds(mark)]
+        for failure, mark in failures:
+            if not failure.is_fatal:
+                continue
+            number = self._evidence.numbers.get((failure.said.host, failure.said.pid))
+            own = self._peers.process(number).connection if number in self._set and number is not None else None
+            if not any(mark.is_before(later) for later in (*results, own) if later is not None):
+                yield failure, mark
 
     # -- status and reasons
 
@@ -303,8 +374,8 @@ class _Run:
                 reason = None
             elif failure.topic == "plugin-init" and failure.detail not in ("IB", "Socket"):
                 reason = "plugin"
-            elif failure.topic == "retry-exceeded" and self._is_roce():
-                reason = "gid"
+            elif failure.topic == "retry-exceeded" and self._is_roce() and not self._was_told_connected():
+                reason = "gid"  # of a connection that worked before it says nothing: the peer may be gone
             if reason:
                 why.setdefault(reason, []).append((mark, "failure"))
         if "nodev" in why or "nolib" in why:
@@ -343,6 +414,14 @@ class _Run:
         return {"mixed": [(mark, "failure") for mark in warned]} if warned else {}
 
 
+#: Fatal failures before data was moved; the generic errors that follow any failure are not among them.
+_AT_SETUP = frozenset(
+    ("memlock", "gid", "verbs-call", "connect", "no-such-network", "no-network", "mixed-devices", "mixed-links",
+     "no-interface"),
+)  # fmt: skip
+#: Failures of a queue pair that was connected.
+_OF_A_PATH = frozenset(("retry-exceeded", "completion-error"))
+_VERBS = frozenset(("ib", "roce", "rdma"))
 #: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.
 _EC2_NAME = re.compile(r"ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.|\Z)")
 
@@ -368,4 +447,4 @@ def _cite(by_word: Mapping[str, list[_Path]], book: Book) -> tuple[int, ...]:
             if len(speakers) == 2:
                 break
         cited += [book.cite(path.mark, "path", word) for path in speakers.values()]
-    return tuple(cited)
+    return tuple(dict.fromkeys(cited))

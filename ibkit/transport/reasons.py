@@ -43,7 +43,8 @@ KNOWN = {
     ),
     "hwlimit": Known(
         "the HCA ran out of a resource of its own (queue pairs, UARs), which is not locked memory",
-        "see dmesg of the node; fewer queue pairs (UCX_TLS=dc or ud), or higher limits in firmware and driver",
+        "see dmesg of the node; fewer queue pairs (UCX_TLS=dc,sm,self or ud,sm,self), or higher limits in firmware "
+        "and driver",
     ),
     "wrongdev": Known(
         "the device that was asked for is not there or not usable on this host",
