@@ -152,6 +152,7 @@ def _interface(host: HostHcas, one: Interface) -> dict[str, Any]:
         "addresses": list(one.addresses),
         "pkey": _text(one.pkey),
         "gid_indexes": list(one.gid_indexes),
+        "gateways": None if one.gateways is None else list(one.gateways),
     }
 
 

@@ -56,6 +56,7 @@ class Interface(NamedTuple):
     ``kind`` is ether, infiniband, loopback ...; ``detail`` ipoib, bond, vlan ... for a made one. ``master`` is the
     bond or bridge that it belongs to, ``parent`` the interface below it. ``device`` and ``port`` are the RDMA port
     behind it, ``pkey`` is IPoIB's partition, ``gid_indexes`` the port's GIDs that came from the interface.
+    ``gateways`` are those of default routes through it, ``speed_mbps`` is Ethernet's, in Mb/s.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Interface(NamedTuple):
     port: int | None = None
     pkey: PKey | None = None
     gid_indexes: tuple[int, ...] = ()
+    gateways: tuple[str, ...] | None = None
+    speed_mbps: int | None = None
 
 
 class Neighbour(NamedTuple):

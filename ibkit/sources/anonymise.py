@@ -13,7 +13,7 @@ import tempfile
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, SavedText, VerbsAnswer
+from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, InterfacesAnswer, SavedText, VerbsAnswer
 from ibkit.sources.names import NOBODYS, chunks, names_of
 from ibkit.sources.pseudonyms import Pseudonyms
 from ibkit.sources.recording import RecordingSource
@@ -89,6 +89,9 @@ def _source(scrub: Anonymiser, source: RecordingSource) -> RecordingSource:
         new.folders[path] = FolderAnswer(path, folder.entries, folder.error)
     if source.verbs_answer is not None:
         new.verbs_answer = VerbsAnswer(scrub.value(source.verbs_answer.devices), source.verbs_answer.error)
+    if source.interfaces_answer is not None:
+        interfaces, gateways, error = source.interfaces_answer
+        new.interfaces_answer = InterfacesAnswer(scrub.value(interfaces), scrub.value(gateways), error)
     return new
 
 

@@ -1,4 +1,4 @@
-"""A source answers four things: run a command, read a file, list a folder, read verbs.
+"""A source answers five things: run a command, read a file, list a folder, read verbs, name the interfaces.
 
 Nothing else in ibkit starts a process or opens /sys. The live host, a capture and a raw tool output are sources, and
 a recording source wraps another one, so that a collector works the same live, offline and in tests.
@@ -87,6 +87,14 @@ class VerbsAnswer(NamedTuple):
     error: str | None = None
 
 
+class InterfacesAnswer(NamedTuple):
+    """What netifaces and psutil returned, as JSON-like data (see ibkit.sources.interfaces), or why they did not."""
+
+    interfaces: Any = None
+    gateways: Any = None
+    error: str | None = None
+
+
 class SavedText(NamedTuple):
     """What somebody saved of a tool, in the place of answers: nobody knows of which command, and how it ended.
 
@@ -111,6 +119,9 @@ class Source(Protocol):
 
     def verbs(self) -> VerbsAnswer:
         """Ask pyverbs for all devices."""
+
+    def interfaces(self) -> InterfacesAnswer:
+        """Ask netifaces and psutil for all network interfaces."""
 
 
 def to_text(data: bytes) -> str:

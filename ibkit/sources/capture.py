@@ -14,7 +14,15 @@ from functools import partial
 
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.erased import BinaryIO, Protocol
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, Source, VerbsAnswer
+from ibkit.sources.base import (
+    NOT_RECORDED,
+    CommandAnswer,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    Source,
+    VerbsAnswer,
+)
 from ibkit.sources.manifest import MANIFEST, MAX_MANIFEST_BYTES, Answers, BadManifest, read_manifest
 from ibkit.sources.site import Host, JobFile, Origin, Site
 
@@ -67,6 +75,10 @@ class ReplaySource:
         found = self._answers.verbs
         return VerbsAnswer(error=NOT_RECORDED) if found is None else VerbsAnswer(*found)
 
+    def interfaces(self) -> InterfacesAnswer:
+        """What netifaces and psutil had answered."""
+        return self._answers.interfaces or InterfacesAnswer(error=NOT_RECORDED)
+
     def ask_all(self, source: Source) -> None:
         """Ask another source everything that was recorded here (a recording one makes a copy so)."""
         for argv in self._answers.commands:
@@ -77,6 +89,8 @@ class ReplaySource:
             source.list(path)
         if self._answers.verbs is not None:
             source.verbs()
+        if self._answers.interfaces is not None:
+            source.interfaces()
 
     def _bytes(self, name: str | None) -> bytes:
         return b"" if name is None else self._store.read(name, MAX_ANSWER_BYTES)

@@ -7,7 +7,15 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import (
+    NOT_RECORDED,
+    CommandAnswer,
+    Entry,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    VerbsAnswer,
+)
 
 #: The largest output that is kept of one command, in bytes (ibqueryerrors of 11,200 HCAs is 23 MB). Captures are read
 #: up to the double.
@@ -94,6 +102,14 @@ class LiveSource:
         tick = self._tick
         named = None if tick is None else lambda _command, seconds: tick("pyverbs", seconds)
         return VerbsAnswer(error=NOT_RECORDED) if self._root else ask_verbs(LiveSource(tick=named).run)
+
+    def interfaces(self) -> InterfacesAnswer:
+        """Ask netifaces and psutil. A recorded tree has no interfaces of its own."""
+        if self._root:
+            return InterfacesAnswer(error=NOT_RECORDED)
+        from ibkit.sources.interfaces import ask_interfaces
+
+        return ask_interfaces()
 
 
 def find_tool(name: str) -> str | None:

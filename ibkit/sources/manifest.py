@@ -9,7 +9,7 @@ import json
 
 from ibkit.parsers.erased import Any, NoReturn
 from ibkit.parsers.records import NamedTuple
-from ibkit.sources.base import Entry
+from ibkit.sources.base import Entry, InterfacesAnswer
 
 FORMAT = "ibkit-capture/1"
 MANIFEST = "manifest.json"
@@ -71,6 +71,7 @@ class Answers(NamedTuple):
     folders: dict[str, RecordedFolder]
     verbs: RecordedVerbs | None
     text: RecordedText | None = None
+    interfaces: InterfacesAnswer | None = None
 
 
 class Manifest(NamedTuple):
@@ -129,12 +130,18 @@ def _answers(values: Any, where: str) -> Answers:
             answers = answers._replace(
                 verbs=RecordedVerbs(value.get("devices"), _text_or_none(value.get("error"), f"{at}.error"))
             )
+        elif kind == "interfaces" and answers.interfaces is None:
+            error = _text_or_none(value.get("error"), f"{at}.error")
+            told = InterfacesAnswer(value.get("interfaces"), value.get("gateways"), error)
+            answers = answers._replace(interfaces=told)
         elif kind == "text" and answers.text is None:
             text = RecordedText(_text(value.get("path"), f"{at}.path"), _file_name(value.get("file"), f"{at}.file"))
             answers = answers._replace(text=text)
         else:
-            raise BadManifest(f"{at}.kind is {_short(kind)}, not command, file, folder or (once) verbs or text")
-    if answers.text and (answers.commands or answers.files or answers.folders or answers.verbs):
+            raise BadManifest(
+                f"{at}.kind is {_short(kind)}, not command, file, folder or (once) verbs, interfaces or text"
+            )
+    if answers.text and any((*answers[:4], answers.interfaces)):
         raise BadManifest(f"{where} holds a saved text and other answers, which would contradict each other")
     return answers
 

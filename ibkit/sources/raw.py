@@ -12,7 +12,16 @@ from ibkit.errors import UnreadableInput
 from ibkit.parsers import JOB_COMMAND, Format, holds, identify
 from ibkit.parsers.base import NotThisFormat
 from ibkit.parsers.erased import BinaryIO
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, SavedText, VerbsAnswer, to_text
+from ibkit.sources.base import (
+    NOT_RECORDED,
+    CommandAnswer,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    SavedText,
+    VerbsAnswer,
+    to_text,
+)
 from ibkit.sources.site import Host, Origin, Site
 
 #: A topology of 11,200 HCAs is 7 MB; nothing that a tool prints is larger than this (bytes).
@@ -60,6 +69,10 @@ class RawSource:
     def verbs(self) -> VerbsAnswer:
         """Nothing."""
         return VerbsAnswer(error=NOT_RECORDED)
+
+    def interfaces(self) -> InterfacesAnswer:
+        """Nothing."""
+        return InterfacesAnswer(error=NOT_RECORDED)
 
     @property
     def text(self) -> SavedText:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, SavedText, Source, VerbsAnswer
+from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, InterfacesAnswer, SavedText, Source, VerbsAnswer
 
 
 class RecordingSource:
@@ -18,6 +18,7 @@ class RecordingSource:
         self.files: dict[str, FileAnswer] = {}
         self.folders: dict[str, FolderAnswer] = {}
         self.verbs_answer: VerbsAnswer | None = None
+        self.interfaces_answer: InterfacesAnswer | None = None
         #: What the wrapped source reads its answers from, if that is a saved text: it is recorded in their place.
         self.text: SavedText | None = None
 
@@ -45,3 +46,9 @@ class RecordingSource:
         if self.verbs_answer is None:
             self.verbs_answer = self._wrapped.verbs()
         return self.verbs_answer
+
+    def interfaces(self) -> InterfacesAnswer:
+        """Ask once, then answer from the record."""
+        if self.interfaces_answer is None:
+            self.interfaces_answer = self._wrapped.interfaces()
+        return self.interfaces_answer

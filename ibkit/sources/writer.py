@@ -146,6 +146,8 @@ def _answers(source: RecordingSource, folder: str, names: _Names, files: list[_C
             yield _command(command, folder, names, files)
     if source.verbs_answer is not None and source.verbs_answer.error != NOT_RECORDED:
         yield {"kind": "verbs", **_present(source.verbs_answer._asdict())}
+    if source.interfaces_answer is not None and source.interfaces_answer.error != NOT_RECORDED:
+        yield {"kind": "interfaces", **_present(source.interfaces_answer._asdict())}
     for path, listing in sorted(source.folders.items()):
         if listing.error is not None:
             if listing.error != NOT_RECORDED:

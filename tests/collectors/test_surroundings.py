@@ -16,6 +16,7 @@ from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.pci import PciBus
 from ibkit.collectors.port_counters import read_counters
 from ibkit.model.host import CounterTable, HostHcas, Interface, Neighbour, PciFunction, PciLink
+from ibkit.sources.base import InterfacesAnswer
 
 SLOT = "0000:18:00.0"
 FOLDER = "/sys/class/infiniband/mlx5_0/ports/1/counters"
@@ -152,6 +153,74 @@ def test_without_ip(tmp_path: Path, tools: dict[str, str], kinds: list[str]) -> 
     host = collect_hcas(TreeSource(tmp_path, tools=tools), "gpu01")
     assert not host.interfaces
     assert [problem.kind for problem in host.problems] == kinds
+
+
+#: As netifaces and psutil told it of a host; IPoIB's address is as a library of 8 octets would cut it.
+LIBRARY = InterfacesAnswer(
+    [
+        {"name": "ib2", "hardware_address": "00:00:00:62:fe:80:00:00", "addresses": ["10.10.2.1/24"],
+         "flags": ["up", "broadcast", "running", "multicast"], "mtu_bytes": 2044, "speed_mbps": None},
+        {"name": "ens3f0np0", "hardware_address": "9c:63:c0:12:34:50", "addresses": ["10.20.0.1/16"],
+         "flags": ["up", "broadcast", "multicast"], "mtu_bytes": 9000, "speed_mbps": 100000},
+        {"name": "gone", "hardware_address": None, "addresses": [], "flags": None, "mtu_bytes": None,
+         "speed_mbps": None},
+    ],
+    [{"address": "10.20.255.254", "interface": "ens3f0np0"}],
+)  # fmt: skip
+IPOIB_ADDRESS = "00:00:00:62:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:aa:00:20"
+
+
+def of_library(root: Path, tools: dict[str, str], answer: InterfacesAnswer = LIBRARY) -> HostHcas:
+    multirail_host(root)
+    for name, kind in (("ib2", "32"), ("ens3f0np0", "1")):
+        write(root, f"/sys/class/net/{name}/type", f"{kind}\n")
+    write(root, "/sys/class/net/ib2/address", f"{IPOIB_ADDRESS}\n")
+    return collect_hcas(TreeSource(root, tools=tools, interfaces=answer), "gpu01")
+
+
+def test_a_container_without_iproute2(tmp_path: Path) -> None:
+    host = of_library(tmp_path, {})
+    found = by_name(host)
+    ipoib, roce, gone = (found[name] for name in ("ib2", "ens3f0np0", "gone"))
+    assert (ipoib.kind, ipoib.hardware_address, ipoib.addresses) == ("infiniband", IPOIB_ADDRESS, ("10.10.2.1/24",))
+    assert (ipoib.device, ipoib.port, ipoib.pkey, ipoib.mtu_bytes) == ("mlx5_2", 1, 0xFFFF, 2044)
+    assert (ipoib.is_up, ipoib.has_carrier, roce.is_up, roce.has_carrier) == (True, True, True, None)
+    assert (roce.device, roce.gid_indexes, roce.gateways, roce.speed_mbps) == (
+        "mlx5_4", (0, 1, 2, 3), ("10.20.255.254",), 100000,
+    )  # fmt: skip
+    assert (ipoib.gateways, gone.is_up, gone.mtu_bytes, gone.hardware_address) == ((), None, None, None)
+    assert (host.neighbours, host.problems) == (None, ())
+
+
+def test_ip_speaks_and_the_library_fills_in(tmp_path: Path) -> None:
+    rows = [
+        {"ifname": "ens3f0np0", "link_type": "ether", "flags": ["UP", "LOWER_UP"], "mtu": 9000,
+         "address": "9c:63:c0:12:34:50", "addr_info": [{"local": "10.20.0.1", "prefixlen": 16}]},
+        {"ifname": "ib2", "link_type": "infiniband", "flags": ["UP"], "mtu": 4092, "address": IPOIB_ADDRESS,
+         "addr_info": [{"local": "10.10.2.1", "prefixlen": 24}]},
+    ]  # fmt: skip
+    host = of_library(tmp_path, {"ip -j -d addr": json.dumps(rows), "ip -j neigh": "[]"})
+    found = by_name(host)
+    assert list(found) == ["ens3f0np0", "ib2"]
+    assert (found["ens3f0np0"].gateways, found["ens3f0np0"].has_carrier, found["ib2"].mtu_bytes) == (
+        ("10.20.255.254",), True, 4092,
+    )  # fmt: skip
+    assert [(problem.kind, problem.text) for problem in host.problems] == [
+        ("contradiction", "ib2: mtu_bytes is 4092 by ip, 2044 by netifaces and psutil")
+    ]
+
+
+@pytest.mark.parametrize(
+    "told", [5, "x", [3, {"name": 4}, {"name": "a", "addresses": 7, "flags": {}, "mtu_bytes": -1}]]
+)
+def test_nonsense_of_a_capture_is_nothing(tmp_path: Path, told: Any) -> None:
+    host = of_library(tmp_path, {}, InterfacesAnswer(told, told))
+    assert all(one.addresses == () and one.mtu_bytes is None for one in host.interfaces or ())
+
+
+def test_a_library_that_failed_is_told(tmp_path: Path) -> None:
+    host = of_library(tmp_path, {}, InterfacesAnswer(error="netifaces or psutil: Operation not permitted"))
+    assert (host.interfaces, [problem.kind for problem in host.problems]) == (None, ["tool-failed"])
 
 
 def test_the_quick_way_asks_for_none_of_it(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from ibkit.sources.base import (
     Entry,
     FileAnswer,
     FolderAnswer,
+    InterfacesAnswer,
     VerbsAnswer,
 )
 from ibkit.sources.opening import open_site
@@ -66,6 +67,7 @@ folders = st.builds(FolderAnswer, paths, st.lists(entries, max_size=4).map(tuple
 verbs = (
     st.none() | st.builds(VerbsAnswer, json_values, st.none()) | st.builds(VerbsAnswer, st.none(), st.text(max_size=9))
 )
+interfaces = st.none() | st.builds(InterfacesAnswer, json_values, json_values, st.none() | st.text(max_size=9))
 
 
 class Said:
@@ -83,6 +85,9 @@ class Said:
     def verbs(self):
         return VerbsAnswer(error=NOT_RECORDED)
 
+    def interfaces(self):
+        return InterfacesAnswer(error=NOT_RECORDED)
+
 
 @st.composite
 def recordings(draw) -> RecordingSource:
@@ -91,6 +96,7 @@ def recordings(draw) -> RecordingSource:
     source.files = {answer.path: answer for answer in draw(st.lists(files, max_size=4))}
     source.folders = {answer.path: answer for answer in draw(st.lists(folders, max_size=3))}
     source.verbs_answer = draw(verbs)
+    source.interfaces_answer = draw(interfaces)
     return source
 
 
@@ -101,6 +107,7 @@ def assert_same(replay, recording: RecordingSource) -> None:
         assert replay.read(path) == file
     for path, folder in recording.folders.items():
         assert replay.list(path) == folder
+    assert replay.interfaces() == (recording.interfaces_answer or InterfacesAnswer(error=NOT_RECORDED))
     assert replay.verbs() == (recording.verbs_answer or VerbsAnswer(error=NOT_RECORDED))
 
 

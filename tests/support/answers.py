@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import (
+    NOT_RECORDED,
+    CommandAnswer,
+    Entry,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    VerbsAnswer,
+)
 
 
 class Answers:
@@ -40,6 +48,10 @@ class Answers:
     def verbs(self) -> VerbsAnswer:
         """Nothing."""
         return VerbsAnswer(error=NOT_RECORDED)
+
+    def interfaces(self) -> InterfacesAnswer:
+        """Nothing."""
+        return InterfacesAnswer(error=NOT_RECORDED)
 
 
 def said(stdout: str = "", stderr: str = "", exit_status: int | None = 0, failure: str | None = None) -> CommandAnswer:

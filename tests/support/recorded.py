@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, InterfacesAnswer, VerbsAnswer
 
 
 def said(command: str, stdout: str = "", stderr: str = "", exit_status: int | None = 0) -> CommandAnswer:
@@ -37,3 +37,6 @@ class Recorded:
 
     def verbs(self) -> VerbsAnswer:
         return VerbsAnswer(error=NOT_RECORDED)
+
+    def interfaces(self) -> InterfacesAnswer:
+        return InterfacesAnswer(error=NOT_RECORDED)

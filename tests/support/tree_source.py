@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ibkit.sources.base import MISSING, CommandAnswer, Entry, FileAnswer, FolderAnswer, VerbsAnswer
+from ibkit.sources.base import (
+    MISSING,
+    NOT_RECORDED,
+    CommandAnswer,
+    Entry,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    VerbsAnswer,
+)
 from ibkit.sources.live import LiveSource
 
 #: As /sys has them, whoever runs the tests.
@@ -27,12 +36,14 @@ class TreeSource(LiveSource):
         tools: dict[str, str] | None = None,
         nodes: dict[str, tuple[int, int, int]] | None = None,
         verbs: VerbsAnswer | None = None,
+        interfaces: InterfacesAnswer | None = None,
     ) -> None:
         super().__init__(root=str(root))
         self.asked: Counter[str] = Counter()
         self._errors = errors or {}
         self._tools = tools or {}
         self._nodes = nodes
+        self._interfaces = interfaces or InterfacesAnswer(error=NOT_RECORDED)
         self._verbs = verbs or VerbsAnswer(error="pyverbs cannot be imported: No module named 'pyverbs'")
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
@@ -68,3 +79,7 @@ class TreeSource(LiveSource):
     def verbs(self) -> VerbsAnswer:
         """The made-up answer of pyverbs."""
         return self._verbs
+
+    def interfaces(self) -> InterfacesAnswer:
+        """The made-up answer of netifaces and psutil."""
+        return self._interfaces
