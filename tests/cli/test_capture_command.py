@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from support.schemas import strict
 from support.sysfs_tree import multirail_host, softroce_host
 from support.tree_source import TreeSource
 
@@ -18,7 +19,7 @@ from ibkit.sources.opening import open_site
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "fixtures/tools"
-SCHEMA = json.loads((ROOT / "docs/schemas/capture.json").read_text())
+SCHEMA = strict("capture")
 COMMANDS = ("status", "doctor", "fabric", "sm", "counters")
 OUTPUTS = {
     "ibstat": (TOOLS / "ibstat/two-devices.txt").read_text(),

@@ -12,12 +12,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.job_logs import SOCKET, bml_lines, judged, nccl_lines, text, ucx_lines
+from support.schemas import strict
 
 from ibkit.cli.check_mpi_transport import lines, sentence
 from ibkit.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs/schemas/mpi.json").read_text())
+SCHEMA = strict("mpi")
 RECORDED = ROOT / "fixtures/jobs-recorded"
 TCP = text(nccl_lines(network="Socket", before=SOCKET))
 LATER_TCP = nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xd")

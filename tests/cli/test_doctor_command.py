@@ -9,13 +9,14 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from support.schemas import strict
 
 from ibkit.cli.main import main
 from ibkit.export.doctor import COLUMNS, doctor_document, doctor_rows, verdict
 from ibkit.model.checks import Check, Fix, HostChecks
 from ibkit.parsers.base import Problem
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/doctor.json").read_text())
+SCHEMA = strict("doctor")
 
 
 def test_it_runs_on_any_host_and_its_json_fits_the_schema(capsys: pytest.CaptureFixture[str]) -> None:

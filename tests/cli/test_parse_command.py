@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from support.schemas import strict
 
 from ibkit.cli.main import main
 from ibkit.export.parse import plain
@@ -21,7 +22,7 @@ TOOLS = ROOT / "fixtures/tools"
 READ = [
     path for path in sorted(TOOLS.glob("*/*.txt")) if ".stderr." not in path.name and identify(path.read_text()).module
 ]
-SCHEMA = json.loads((ROOT / "docs/schemas/parse.json").read_text())
+SCHEMA = strict("parse")
 
 
 def document(capsys, *words: str) -> dict:

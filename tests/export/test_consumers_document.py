@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import jsonschema
+from support.schemas import strict
 
 from ibkit.export.consumers import COLUMNS, consumers_document, consumers_rows, verdict
 from ibkit.model.consumers import Connection, Consumers, Owner, Pair, QueuePair, Use
 from ibkit.parsers.base import Problem
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/consumers.json").read_text())
+SCHEMA = strict("consumers")
 
 
 def host(name: str) -> Consumers:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from support.schemas import strict
 
 from ibkit.collectors.counters import collect_counters
 from ibkit.export.counters import (
@@ -22,7 +23,7 @@ from ibkit.model.counters import FabricCounters, change_between, highest_first, 
 from ibkit.sources.opening import open_site
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs/schemas/counters.json").read_text())
+SCHEMA = strict("counters")
 SAMPLES = sorted(
     path
     for tool in ("ibqueryerrors", "perfquery")
@@ -109,7 +110,7 @@ def test_changes_fit_their_schema() -> None:
     lower = [port._replace(counters={**port.counters, "SymbolErrorCounter": 0}) for port in before.ports]
     change = change_between(before, before._replace(ports=tuple(lower)), 2.0004)
     made = json.loads(json.dumps(rates_document([change, change])))
-    jsonschema.validate(made, json.loads((ROOT / "docs/schemas/counter_rates.json").read_text()))
+    jsonschema.validate(made, strict("counter_rates"))
     (first, _) = made["intervals"]
     assert (first["seconds"], first["complete"]) == (2.0, None)
     two = first["ports"][2]

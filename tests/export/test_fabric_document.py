@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from support.answers import Answers, said
+from support.schemas import strict
 
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.subnet_manager import collect_subnet_managers
@@ -38,7 +38,7 @@ def fabric_of(name: str) -> Fabric:
 
 
 def checked(made: dict[str, Any], name: str) -> dict[str, Any]:
-    jsonschema.validate(made, json.loads((ROOT / f"docs/schemas/{name}.json").read_text()))
+    jsonschema.validate(made, strict(name))
     return made
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.job_logs import SOCKET, document, judged, nccl_lines, text
+from support.schemas import strict
 
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
@@ -17,7 +18,7 @@ from ibkit.transport.reasons import KNOWN
 from ibkit.transport.verdict import judge
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs/schemas/mpi.json").read_text())
+SCHEMA = strict("mpi")
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 RECORDED = sorted(path for path in (ROOT / "fixtures/jobs-recorded").iterdir() if path.is_dir())
 JOBS = sorted(path for path in (ROOT / "fixtures/jobs").iterdir() if path.is_dir())

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from support.schemas import strict
 from support.sysfs_tree import Device, Port, multirail_host, write_device
 from support.tree_source import TreeSource
 
@@ -17,7 +18,7 @@ from ibkit.model.host import HostHcas
 from ibkit.sources.base import CommandAnswer, FolderAnswer
 from ibkit.sources.live import LiveSource
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/status.json").read_text())
+SCHEMA = strict("status")
 
 
 def document(*hosts: HostHcas) -> dict[str, Any]:
