@@ -73,9 +73,10 @@ def _rows(host: HostHcas) -> Iterator[list[Any]]:
     for hca in host.hcas:
         if not hca.ports:
             yield [host.host, hca.name or None, "-", *["?"] * 7, hca.firmware]
+        name = f"{hca.name} (planes of {hca.planes_of})" if hca.planes_of else hca.name or None
         for port in hca.ports:
             yield [
-                host.host, hca.name or None, port.port, port.state, port.physical_state, port.link_layer,
+                host.host, name, port.port, port.state, port.physical_state, port.link_layer,
                 _rate(port), _lid(port, port.lid), _lid(port, port.sm_lid),
                 ",".join(port.netdevs) or ("?" if port.tables_whole is None else "-"), hca.firmware or "-",
             ]  # fmt: skip

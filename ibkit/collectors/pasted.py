@@ -106,8 +106,12 @@ def _read(tool: str, convert: Callable[[Any], Iterator[Hca]], answer: CommandAns
     merger.gaps |= parsed.complete is False or any(problem.kind in _GAPS for problem in parsed.problems)
     if failure and not (tool == "ibstatus" and any(problem.kind == NO_DEVICE for problem in parsed.problems)):
         merger.tell("tool-failed", f"{tool} {failure}, so that some of its output may be missing", answer.command)
-    for hca in convert(parsed.value):
+    devices = list(convert(parsed.value))
+    for hca in devices:
         merger.add(hca, tool)
+    if not devices and not parsed.problems:
+        reader = "; `ibkit consumers` reads its queue pairs" if tool == "rdma" else ""
+        merger.tell(NOT_RECORDED, f"this output of {tool} names no device{reader}", answer.command)
 
 
 def _failure(answer: CommandAnswer) -> str | None:

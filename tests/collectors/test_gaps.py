@@ -165,3 +165,28 @@ def test_a_refusal_names_who_reads_it(name: str, capsys: pytest.CaptureFixture[s
         assert "for `ibkit status`" not in err
     else:
         assert json.loads(out)["schema"] == "ibkit.status/1"
+
+
+def test_a_list_of_queue_pairs_names_who_reads_it() -> None:
+    text = (TOOLS / "rdma/queue-pairs.txt").read_text()
+    host = collect_hcas(Tools(rdma=CommandAnswer(("rdma",), text.encode())), "n01")
+    assert verdict([host]) == UNKNOWN
+    assert [(problem.kind, "`ibkit consumers`" in problem.text) for problem in host.problems] == [(NOT_RECORDED, True)]
+
+
+def test_planes_are_named_in_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "Node GUID: 0xb4f034fffe8ed331"
+    image = "System image GUID: 0xb4f034fffe8ed331"
+    smi = TWO[TWO.index("CA 'rxe1'") :].replace("rxe1", "smi1")
+    lines = [
+        image
+        if line.strip().startswith("System image GUID")
+        else name
+        if line.strip().startswith("Node GUID")
+        else line
+        for line in smi.splitlines()
+    ]
+    text = TWO[: TWO.index("CA 'rxe1'")] + "\n".join(lines) + "\n"
+    (tmp_path / "ibstat.txt").write_text(text)
+    assert main(["status", "--from", str(tmp_path / "ibstat.txt")]) == 0
+    assert "smi1 (planes of rxe0)" in capsys.readouterr().out
