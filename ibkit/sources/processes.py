@@ -1,4 +1,9 @@
-"""Run one command: no shell, a deadline, a process group of its own that is killed whole."""
+"""Run one command: no shell, a deadline, a process group of its own that is killed whole.
+
+One thing nobody can do from here: where ibkit itself is killed with SIGKILL, a running tool goes on to its own end.
+The kernel's parent-death signal is no way out: it goes by the thread that started the tool, and threads of the screen
+end before their tools do.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +24,9 @@ from ibkit.sources.base import DENIED, MISSING, TIMEOUT, TOO_MUCH, CommandAnswer
 LEFTOVER_SECONDS = 0.5
 #: How long a killed command may take to die (seconds). One that hangs inside a driver does not even die of SIGKILL.
 KILL_SECONDS = 2.0
+#: How much is kept of an output that is larger than what is allowed (bytes): enough to see what it is. Whoever reads
+#: it needs several times its size.
+KEPT_OF_TOO_MUCH = 16 << 20
 
 
 def run_group(
@@ -117,6 +125,8 @@ class _Run:
                     last_output = time.monotonic()
                     size += len(piece)
                     if size > self._max_output_bytes:
+                        _shorten(self.stdout)
+                        _shorten(self.stderr)
                         return TOO_MUCH
                 if time.monotonic() - last_output > LEFTOVER_SECONDS and _has_exited(self._child):
                     break
@@ -138,6 +148,16 @@ class _Run:
             self._tick(" ".join(map(str, self._child.args)), now - self._started)  # type: ignore[arg-type]
             self._next_tick = now + 1.0
         return self._deadline - now
+
+
+def _shorten(pieces: list[bytes]) -> None:
+    """Keep about the first KEPT_OF_TOO_MUCH bytes."""
+    size = 0
+    for number, piece in enumerate(pieces):
+        size += len(piece)
+        if size > KEPT_OF_TOO_MUCH:
+            del pieces[number + 1 :]
+            return
 
 
 def _has_exited(child: subprocess.Popen[bytes]) -> bool:

@@ -131,6 +131,14 @@ def test_endless_output(where):
     assert LIMIT < len(answer.stdout) + len(answer.stderr) <= LIMIT + (1 << 18)
 
 
+def test_of_endless_output_little_is_kept(monkeypatch):
+    """Whoever parses it needs several times its size."""
+    monkeypatch.setattr(processes, "KEPT_OF_TOO_MUCH", 1 << 18)
+    answer = sh("cat /dev/zero")
+    assert answer.failure == TOO_MUCH
+    assert 1 << 18 < len(answer.stdout) <= 1 << 19
+
+
 def test_much_output_on_both_pipes_does_not_block():
     answer = sh("head -c 400000 /dev/zero >&2; head -c 400000 /dev/zero; head -c 200000 /dev/zero >&2")
     assert (len(answer.stdout), len(answer.stderr), answer.failure) == (400_000, 600_000, None)
