@@ -1,7 +1,8 @@
 """What a job was told: variables and parameters in environment dumps, scripts and command lines.
 
-Only a line that is nothing else counts: ``NAME=VALUE``, ``export NAME=VALUE``, or a command that starts with a
-launcher. Advice in a help text, a comment or a sentence is no setting.
+Only a line that is nothing else counts: ``NAME=VALUE``, ``export NAME=VALUE``, ``unset NAME``, or a command that starts
+with a launcher. Advice in a help text, a comment or a sentence is no setting. An indented ``export`` stands in a branch
+or a function of a script: whether it was run is not known.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _COUNTS = frozenset(
 )  # fmt: skip
 _NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|PMI|SLURM|WORLD)_\w{1,80}"
 _ASSIGNMENT = re.compile(rf"(?:export |declare -x |setenv |set -x )?\s{{0,8}}({_NAME})(?:=| )(.{{0,4000}})\Z")
+_BRANCH = re.compile(r"\s+(?:export|setenv|unset)\b")
+_UNSET = re.compile(rf"(?:unset|unsetenv) ({_NAME})\Z")
 _COMMAND = re.compile(
     r"(?:\w{1,80}=\S{0,4000} )*(?:(?:exec|time|nohup|env|command|sudo|timeout(?: -\S{1,20})* \S{1,20}) )*"
     r"(?:\w{1,80}=\S{0,4000} )*(?:\S{0,1000}/)?"
@@ -70,8 +73,12 @@ class Reader:
                 goes_on = next((found.group(1) for word in text.split() if (found := _LAUNCHER.match(word))), "")
                 yield Launch(said)
                 yield from _command(text.split(), said, goes_on)
+            elif _BRANCH.match(line.text):
+                pass
             elif assigned := _ASSIGNMENT.match(text):
                 yield from _variable(assigned.group(1), assigned.group(2), said)
+            elif removed := _UNSET.match(text):
+                yield from _variable(removed.group(1), "", said)
         if text.endswith("\\"):
             self._launcher, self._number = goes_on, line.number + 1
 

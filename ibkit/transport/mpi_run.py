@@ -26,6 +26,7 @@ from ibkit.transport.mpi_settings import (
 )
 from ibkit.transport.processes import Hosts
 from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.settings import in_force
 
 _OPENMPI_STEP = (
     "run again with the line that decides: Open MPI 5: --mca hook_comm_method_display mpi_finalize; older: --mca "
@@ -256,7 +257,7 @@ class Run:
     # -- status and reasons
 
     def _settings(self, runtime: str) -> Iterator[tuple[Setting, Mark]]:
-        return ((setting, mark) for setting, mark in self._parts.settings if setting.runtime == runtime)
+        return ((setting, mark) for setting, mark in in_force(self._parts.settings) if setting.runtime == runtime)
 
     def _status(
         self, verdict: str, version: str | None, has_ended: bool

@@ -20,6 +20,7 @@ from ibkit.transport.nccl_networks import Networks, UcxWords
 from ibkit.transport.nccl_peers import Peers
 from ibkit.transport.nccl_runs import runs
 from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.settings import in_force
 
 NEXT_STEP = "run again with NCCL_DEBUG=INFO on all ranks (NCCL_DEBUG_SUBSYS=INIT,NET,ENV) and keep the whole output"
 
@@ -123,7 +124,10 @@ class _Run:
         number = self._evidence.numbers.get((host, pid)) if pid is not None else None
         return number in self._set if number is not None else self._place.holds(mark)
 
-    def _settings(self) -> Iterator[tuple[Setting, Mark]]:
+    def _settings(self) -> list[tuple[Setting, Mark]]:
+        return in_force(self._own_settings())
+
+    def _own_settings(self) -> Iterator[tuple[Setting, Mark]]:
         for setting, mark in self._evidence.settings:
             is_general = setting.said.pid is None and not self._place.has_file(mark.order)
             if is_general or self._is_mine(mark, setting.said.host, setting.said.pid):
