@@ -151,7 +151,7 @@ def write_port(root: Path, place: str, port: Port) -> None:
 
 def roce_gids(netdev: str, link_local: str, address: str) -> list[tuple[int, str, str, str]]:
     """The usual table of mlx5: each address as RoCE v1 and as RoCE v2. ``address`` is hexadecimal (0a4d:0001)."""
-    found = []
+    found: list[tuple[int, str, str, str]] = []
     for gid in (f"fe80:0000:0000:0000:{link_local}", MAPPED + address):
         for kind in ("IB/RoCE v1", "RoCE v2"):
             found.append((len(found), gid, kind, netdev))
