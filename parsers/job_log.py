@@ -15,7 +15,7 @@ class JobLog:
     """Iterate over it once for the facts of one stream, in the order of their lines. Never raises on bad lines."""
 
     def __init__(self, stream: Stream) -> None:
-        self.scanner = Scanner(stream, worth, nccl.fact_of)
+        self.scanner = Scanner(stream, worth, nccl.fact_of, nccl.NUMBER)
 
     def __iter__(self) -> Iterator[Fact]:
         of_openmpi, of_ucx, of_settings = openmpi.Reader(), ucx.Reader(), job_settings.Reader()

@@ -3,10 +3,10 @@
 A log of a large job is gigabytes of lines that are all alike, between training chatter. Each line is compared by its
 *shape*, the bytes without digits and hexadecimal letters (ranks, process ids, pointers, times): a whole block of lines
 is turned into shapes by two C-level operations, and only a shape that was not seen before is looked at by Python.
-Lines of a kind that comes in bulk are looked into until nothing new comes any more; from then on every eighth block
-is, while the shapes of all lines are still compared. So no kind of line is ever missed; what can be missed is one more
-rank pair of a kind that is already known (``sampled_bytes`` says over how much). When a log holds more different facts
-in bulk than memory should, only what they are about is still told (``is_coarse``).
+Of lines of a kind that comes in bulk (channels of 64 hosts, printed again by each communicator) those that were looked
+into are remembered as they are: then a block costs a set's difference, and what is left of it is looked into, all of
+it. When a log holds more different facts in bulk than memory should, only what they are about is still told
+(``is_coarse``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import compress, count
+from itertools import compress, count, filterfalse
 from typing import Protocol
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
@@ -29,11 +29,11 @@ MAX_REMEMBERED_BYTES = 16 << 20
 MAX_REMEMBERED = 100_000
 #: Different facts of bulk lines, see Scanner.
 MAX_FACTS = 64_000
-#: Blocks in a row that brought nothing new before bulk lines are only sampled, and one of how many is sampled.
-QUIET_BLOCKS = 16
-SAMPLE_EVERY = 8
+#: Where most lines of a block are new as they stand (times in front), this many blocks are not compared whole.
+BLOCKS_APART = 16
 
 _VARYING = b"0123456789abcdef"
+_NOTHING = re.compile(rb"\b\B")
 
 #: What a shape is worth: nothing, a look at each such line that was not seen before, a look at each such line (a row
 #: of a table, a field of a message), a look at each new fact among many lines alike.
@@ -75,39 +75,47 @@ class Scanner:
     """The lines of one stream whose shape ``worth`` finds telling, in order, each with its number.
 
     ``worth(shape)`` answers IGNORE, KEEP, CONTEXT or BULK; ``fact(line)`` is what makes a line of bulk different from
-    another, and what it is about, in general. Exact repetitions are dropped, as far as they are remembered.
+    another, and what it is about, in general; ``number`` matches what of it makes no difference. Exact repetitions are
+    dropped, as far as they are remembered.
 
     After the iteration ``lines`` and ``size`` (bytes) tell how much was read, ``problems`` what was cut,
-    ``sampled_bytes`` how much of the bulk was only compared by shape; ``nul_bytes`` is the number of NULs in the first
-    block; ``is_coarse`` is True where there were too many facts in bulk to tell all.
+    ``nul_bytes`` is the number of NULs in the first block; ``is_coarse`` is True where there were too many facts in
+    bulk to tell all; ``is_open`` is True from the last line on where that has no end: it may be cut.
     """
 
     def __init__(
-        self, stream: Stream, worth: Callable[[bytes], int], fact: Callable[[bytes], tuple[Hashable, Hashable]]
+        self,
+        stream: Stream,
+        worth: Callable[[bytes], int],
+        fact: Callable[[bytes], tuple[Hashable, Hashable]],
+        number: re.Pattern[bytes] = _NOTHING,
     ) -> None:
         self.lines = 0
         self.size = 0
-        self.sampled_bytes = 0
         self.nul_bytes = 0
         self.is_coarse = False
+        self.is_open = False
         self.problems: list[Problem] = []
         self._stream = stream
         self._worth = worth
         self._fact = fact
+        self._number = number
         self._shapes = _Shapes(worth)
         self._seen = _Memory()
         self._facts: set[Hashable] = set()
-        self._quiet = 0
+        self._bulk: set[bytes] = set()
+        self._bulk_bytes = 0
+        self._apart = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        for index, (block, end) in enumerate(self._blocks()):
+        for block, end in self._blocks():
             if end == _DROPPED:
                 self._long_line(self.lines + 1)
-            yield from self._telling(index, block)
+            yield from self._telling(block)
             if end == _CONTINUED:
                 self.lines -= 1
 
-    def _telling(self, index: int, block: bytes) -> Iterator[tuple[int, bytes]]:
+    def _telling(self, block: bytes) -> Iterator[tuple[int, bytes]]:
         first = self.lines + 1
         numbers: Sequence[int] | None = None
         if b"\r" in block:
@@ -115,23 +123,37 @@ class Scanner:
             if b"\r" in block:
                 pieces, numbers = _carriage_returns(block, first)
                 block = b"\n".join(pieces)
+        if self._apart:
+            self._apart -= 1
+        elif self._bulk and numbers is None:
+            lines = self._number.sub(b"", block).split(b"\n")
+            fresh = list(filterfalse(self._bulk.__contains__, lines))
+            if len(fresh) * 2 > len(lines):
+                self._apart = BLOCKS_APART
+            elif not self._shapes.among(set(b"\n".join(fresh).translate(None, _VARYING).split(b"\n"))):
+                self.lines += len(lines)
+                return
         shapes = block.translate(None, _VARYING).split(b"\n")
         self.lines = numbers[-1] if numbers else self.lines + len(shapes)
         telling = self._shapes.among(set(shapes))
-        if BULK in telling.values() and self._quiet >= QUIET_BLOCKS and index % SAMPLE_EVERY:
-            self.sampled_bytes += len(block)
-            telling = {form: worth for form, worth in telling.items() if worth != BULK}
         if not telling:
             return
-        news = False
         numbered = zip(numbers or count(first), block.split(b"\n"), shapes, strict=False)
         for number, line, form in compress(numbered, map(telling.__contains__, shapes)):
             worth = telling[form]
-            is_new = self._is_news(line) if worth == BULK else self._seen.add(line, len(line))
+            if worth == BULK:
+                is_new = self._is_news(line)
+                self._remember(self._number.sub(b"", line))
+            else:
+                is_new = self._seen.add(line, len(line))
             if is_new or worth == CONTEXT:
-                news |= is_new
                 yield number, self._cut(number, line)
-        self._quiet = 0 if news else self._quiet + 1
+
+    def _remember(self, line: bytes) -> None:
+        """A line of bulk that was looked into need not be again."""
+        if self._bulk_bytes < MAX_REMEMBERED_BYTES and line not in self._bulk:
+            self._bulk.add(line)
+            self._bulk_bytes += len(line) + 100
 
     def _is_news(self, line: bytes) -> bool:
         """Whether a line of bulk says something new."""
@@ -184,6 +206,11 @@ class Scanner:
                     yield rest[:MAX_LINE_CHARS], _DROPPED
                     rest, dropping = b"", True
         if rest:
+            cut = rest.rstrip(b"\r").rfind(b"\r")
+            if cut >= 0:
+                yield rest[:cut], _CONTINUED
+                rest = rest[cut + 1 :]
+            self.is_open = not rest.endswith(b"\r")
             yield rest, _WHOLE
 
 

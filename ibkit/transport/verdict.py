@@ -78,12 +78,6 @@ class _Heap:
         if scanner.is_coarse:
             text = f"more than {MAX_FACTS} different channel lines: all networks are told, but not all pairs"
             self.problems.append(Problem("many-channels", text, None, log.name))
-        if scanner.sampled_bytes:
-            text = (
-                f"{scanner.sampled_bytes >> 20} of {scanner.size >> 20} MiB hold channel lines of kinds that had "
-                "brought nothing new for long; of these each eighth block was looked into for more rank pairs"
-            )
-            self.problems.append(Problem("sampled", text, None, log.name))
 
     def _sort(self, fact: Fact, file: File) -> None:
         match fact:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import time
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibkit.parsers import log_lines
-from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, Scanner, peel, shape, to_line
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, Scanner, peel, to_line
 
 
 def scanned(data: bytes, worth: int = KEEP) -> list[tuple[int, bytes]]:
@@ -86,26 +87,28 @@ def test_memory_does_not_grow_with_facts() -> None:
     assert lines[-1] == b"f last other"  # of another kind: told even now
 
 
-def test_bulk_that_brings_nothing_new_is_sampled_but_no_kind_is_missed() -> None:
+def test_one_line_among_megabytes_of_bulk_is_not_missed() -> None:
     pick = random.Random(0)
     row = b"n01:1:2 [0] NCCL INFO Channel %02d/0 : 0[0] -> 1[1] [send] via NET/IB/0 " + b"." * 400 + b"\n"
     block = b"".join(row % pick.randrange(32) for _ in range(30_000))
-    odd = b"n01:1:2 [0] NCCL INFO Channel 00/0 : 5[0] -> 6[1] [send] via NET/Socket/0\n"
-    data = block + odd + block
+    odd = b"n01:1:2 [0] NCCL INFO Channel 00/0 : 5[0] -> 6[1] [send] via NET/IB/1\n"  # the same letters
+    number = re.compile(rb" INFO Channel \d\d/\d : ")
+    data = block + odd + block + odd.rstrip()
+    found = Scanner(io.BytesIO(data), lambda form: BULK, lambda line: (line.partition(b" : ")[2], b""), number)
+    assert [at for at, _ in found] == [1, 30_001]
+    assert found.lines == 60_002
 
-    def worth(form: bytes) -> int:
-        return BULK
 
-    scanner = Scanner(io.BytesIO(data), worth, lambda line: (line.partition(b" : ")[2], b""))
-    lines = list(scanner)
-    assert scanner.sampled_bytes > len(data) // 2
-    assert lines[0][0] == 1
-    # a new kind (other letters) in the middle: not within a sampled block only
-    form_of_odd = shape(odd.strip())
-    seen = Scanner(
-        io.BytesIO(data), lambda form: KEEP if shape(b"Socket") in form else BULK, lambda line: (line[60:90], b"")
-    )
-    assert [number for number, line in seen if shape(line) == form_of_odd] == [30_001]
+@pytest.mark.parametrize(
+    ("data", "is_open"),
+    [(b"a\nb\n", False), (b"a\nb", True), (b"a\rb\r", False), (b"a\rb", True), (b"a\r\nb", True), (b"", False)],
+)
+def test_a_last_line_without_end_is_told(data: bytes, is_open: bool) -> None:
+    scanner = Scanner(io.BytesIO(data), lambda form: KEEP, lambda line: (line, b""))
+    told = [(line, scanner.is_open) for _, line in scanner if line]
+    assert [line for line, _ in told] == data.split()
+    assert [known for _, known in told][-1:] == ([is_open] if data else [])
+    assert not any(known for _, known in told[:-1])
 
 
 @given(
