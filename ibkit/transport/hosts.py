@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from ibkit.sources.site import Host
 from ibkit.transport.links import Links
+from ibkit.transport.processes import short_name
 
 
 class KnownHosts(NamedTuple):
-    """Hosts that have no HCA, for certain, and whether any has an active port."""
+    """Hosts that have no HCA, for certain, by their short names, and whether any has an active port."""
 
     without_hca: frozenset[str] = frozenset()
     has_active_port: bool = False
@@ -31,5 +32,5 @@ def read_hosts(hosts: Iterable[Host], links: Links) -> KnownHosts:
                     links.add(host.name, f"{hca.name}:{port.port}", link)
         listing = host.source.list("/sys/class/infiniband")
         if not found.hcas and (listing.entries == () or listing.error == "ENOENT"):
-            without.add(host.name)
+            without.add(short_name(host.name))
     return KnownHosts(frozenset(without), has_active_port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ibkit.transport.evidence import Mark
+from ibkit.transport.processes import short_name
 
 _WORDS = {"IB": "ib", "RoCE": "roce", "InfiniBand": "ib", "ib": "ib", "roce": "roce", "iwarp": "iwarp", "opa": "opa"}
 
@@ -22,20 +23,21 @@ class Links:
             self.any_mark = mark
         if word is None or host is None:
             return
-        key = host, _with_port(device)
+        key = _key(host, device)
         self._words.setdefault(key, set()).add(word)
         if mark is not None:
             self._marks.setdefault(key, mark)
 
     def word(self, host: str | None, device: str) -> str | None:
         """ib, roce, iwarp or opa; None where nothing or not one thing is said."""
-        words = self._words.get((host or "", _with_port(device)), set())
+        words = self._words.get(_key(host or "", device), set())
         return next(iter(words)) if len(words) == 1 else None
 
     def mark(self, host: str | None, device: str) -> Mark | None:
         """The line that says it."""
-        return self._marks.get((host or "", _with_port(device)))
+        return self._marks.get(_key(host or "", device))
 
 
-def _with_port(device: str) -> str:
-    return device if ":" in device else device + ":1"
+def _key(host: str, device: str) -> tuple[str, str]:
+    """A log may use full names where a capture has short ones. A device without a port is its first one."""
+    return short_name(host), device if ":" in device else device + ":1"

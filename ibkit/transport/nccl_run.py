@@ -19,6 +19,7 @@ from ibkit.transport.nccl import MAX_CHANNELS, Evidence
 from ibkit.transport.nccl_networks import Networks, UcxWords
 from ibkit.transport.nccl_peers import Peers
 from ibkit.transport.nccl_runs import runs
+from ibkit.transport.processes import short_name
 from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import in_force
 
@@ -360,7 +361,7 @@ class _Run:
     def _fallback(self, why: Why) -> tuple[str, Why, str | None]:
         """TCP that nothing asked for: a fall-back, unless the hosts have no HCA."""
         if set(why) == {"noport"} and self._judge.device is None and not self._judge.has_port:
-            if self._hosts and set(self._hosts) <= self._judge.without_hca:
+            if self._hosts and {short_name(host) for host in self._hosts} <= self._judge.without_hca:
                 return "as-expected", {}, None
             if self._hosts and all(_EC2_NAME.match(host) for host in self._hosts):
                 look = (

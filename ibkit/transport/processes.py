@@ -113,7 +113,7 @@ class Hosts:
     def __init__(self, names: Iterable[str]) -> None:
         spellings: dict[str, dict[str, None]] = {}
         for name in names:
-            spellings.setdefault(_short(name).lower(), {})[name] = None
+            spellings.setdefault(short_name(name), {})[name] = None
         self._names: dict[str, str] = {}
         for short, spelled in spellings.items():
             different = {name.lower() for name in spelled}
@@ -129,5 +129,10 @@ class Hosts:
         yield from dict.fromkeys(self[name] for name in names if name)
 
 
-def _short(name: str) -> str:
-    return name if name.replace(".", "").isdigit() else name.split(".", 1)[0]
+def short_name(name: str) -> str:
+    """Without its domain, in lower case; addresses as they are.
+
+    >>> short_name("N01.example.org"), short_name("10.0.0.1")
+    ('n01', '10.0.0.1')
+    """
+    return name if name.replace(".", "").isdigit() else name.split(".", 1)[0].lower()
