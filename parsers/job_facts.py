@@ -68,3 +68,10 @@ class Foreign(NamedTuple):
     said: Said
     runtime: str
     layer: str
+
+
+class Cut(NamedTuple):
+    """The last line has no end, and what it says depends on what may be missing. Only who said it is sure."""
+
+    said: Said
+    is_nccl: bool

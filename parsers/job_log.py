@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from ibkit.parsers import job_settings, nccl, openmpi, other_runtimes, ucx, verbs_messages
-from ibkit.parsers.job_facts import Foreign, Launch
-from ibkit.parsers.log_lines import IGNORE, Scanner, Stream, shape, to_line
+from ibkit.parsers.job_facts import Cut, Failure, Foreign, Launch, Said, Setting, Version
+from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, shape, to_line
 
-Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Foreign | Launch
+Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Foreign | Launch | Cut
 
 
 class JobLog:
@@ -18,18 +19,86 @@ class JobLog:
         self.scanner = Scanner(stream, worth, nccl.fact_of, nccl.NUMBER)
 
     def __iter__(self) -> Iterator[Fact]:
-        of_openmpi, of_ucx, of_settings = openmpi.Reader(), ucx.Reader(), job_settings.Reader()
+        readers = _Readers()
         for number, raw in self.scanner:
             line = to_line(number, raw)
-            yield from nccl.read(line)
+            if self.scanner.is_open:
+                yield from readers.read_open(line)
+                return
             if b" NCCL INFO Channel " in raw and b"[[" not in raw and b"UCX " not in raw:
-                continue  # most lines of a large log, and nobody else's
-            yield from of_openmpi.read(line)
-            yield from of_ucx.read(line)
-            yield from verbs_messages.read(line)
-            yield from other_runtimes.read(line)
-            yield from of_settings.read(line)
-        yield from of_openmpi.finish()
+                yield from nccl.read(line)  # most lines of a large log, and nobody else's
+            else:
+                yield from readers.read(line)
+        yield from readers.finish()
+
+
+class _Readers:
+    """All readers of one stream."""
+
+    def __init__(self) -> None:
+        self._of_openmpi = openmpi.Reader()
+        self._of_ucx = ucx.Reader()
+        self._of_settings = job_settings.Reader()
+
+    def read(self, line: Line) -> Iterator[Fact]:
+        """What they say of a line."""
+        yield from nccl.read(line)
+        yield from self._of_openmpi.read(line)
+        yield from self._of_ucx.read(line)
+        yield from verbs_messages.read(line)
+        yield from other_runtimes.read(line)
+        yield from self._of_settings.read(line)
+
+    def finish(self) -> Iterator[Fact]:
+        """What was not ended when the stream did."""
+        yield from self._of_openmpi.finish()
+
+    def read_open(self, line: Line) -> Iterator[Fact]:
+        """What they say of a last line that may be cut, and at the end of the stream.
+
+        What a longer line would not say as well is left out: ``psm`` may be the start of ``psm2``. Failures and
+        settings stay: they decide nothing, and a failure must not be missed.
+        """
+        import copy
+
+        def told(text: str) -> list[Fact]:
+            readers = copy.deepcopy(self)
+            return [*readers.read(line._replace(text=text)), *readers.finish()]
+
+        found, longer = told(line.text), [told(line.text + more) for more in ("7", "x", " x")]
+        sure = [_without_device(fact) for fact in found]
+        sure = [
+            fact
+            for fact in sure
+            if isinstance(fact, _SIDE_FACTS) or all(fact in map(_without_device, other) for other in longer)
+        ]
+        if len(sure) == len(found):
+            sure = [
+                whole if all(whole in other for other in longer) else fact
+                for whole, fact in zip(found, sure, strict=True)
+            ]
+        else:
+            sure += [fact for fact in self.finish() if fact not in sure]
+        host, pid = _speaker(line.text)
+        if pid is not None and (not found or len(sure) < len(found)):
+            yield Cut(Said(line.number, line.raw, host, pid, line.rank), " NCCL " in line.text)
+        yield from sure
+
+
+#: What explains and never decides.
+_SIDE_FACTS = (Failure, Setting, Launch, Foreign, Version)
+_SPEAKER = re.compile(r"(?:\[|(?<![^\s\]>]))(?P<host>[A-Za-z][\w.-]{0,252}) *:(?P<pid>\d{1,10}) *[:\]]")
+
+
+def _speaker(text: str) -> tuple[str | None, int | None]:
+    """Who says a line that is cut: the common start of what NCCL, Open MPI and UCX say."""
+    found = _SPEAKER.search(text[:400])
+    return (found["host"], int(found["pid"])) if found else (None, None)
+
+
+def _without_device(fact: Fact) -> Fact:
+    """A channel's network is whole where its number begins."""
+    return fact._replace(device=None) if isinstance(fact, nccl.Channel) else fact
 
 
 _WORTH: tuple[Callable[[bytes], int], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ibkit.parsers import openmpi, ucx
-from ibkit.parsers.job_facts import Failure, Setting, Version
+from ibkit.parsers.job_facts import Cut, Failure, Setting, Version
 from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
@@ -17,6 +17,10 @@ _DATA_USES = frozenset(
 )  # fmt: skip
 #: Which use tells the lane of small messages, best first.
 _MAIN_USES = ("tag", "am", "stream", "rma", "rma_am", "rma_bw", "am_bw")
+
+
+#: Lines of Open MPI and UCX that tell transports.
+_OWN_WORDS = ("mca: bml", "select: ", "UCX ", "cfg", "mtl:", "openib: ")
 
 
 class Endpoint:
@@ -65,6 +69,7 @@ class MpiProcess(Process):
         self.interfaces: set[str] = set()
         self.endpoints: dict[tuple[str | None, int], Endpoint] = {}
         self.components: dict[str, dict[str, Mark]] = {}
+        self.is_cut = False
 
 
 class Evidence:
@@ -100,6 +105,14 @@ class Evidence:
             self._of_nobody(fact, mark)
         else:
             self._of_process(fact, mark)
+
+    def cut(self, fact: Cut, file: File) -> None:
+        """A process is there, whatever it said."""
+        mark = file.mark(fact.said)
+        if any(word in mark.text for word in _OWN_WORDS):
+            process = self._process(fact.said.host, fact.said.pid, None, mark)
+            process.saw(mark)
+            process.is_cut = True
 
     def _fail(self, fact: Failure, mark: Mark) -> None:
         if len(self.failures) < 10_000:

@@ -107,6 +107,8 @@ class Run:
         """The run's layer."""
         runtime, version = self._runtime()
         verdict, pairs = self._verdict(book)
+        if verdict == "shm" and any(process.is_cut for process in self._parts.processes):
+            verdict = "unknown"  # what is cut may have named another host
         fatal = [(f.topic, mark) for f, mark in self._parts.failures if f.is_fatal and self._is_end(mark)]
         has_ended = bool(fatal)
         if any(topic in _AT_START for topic, _ in fatal) or (has_ended and verdict in ("unknown", "shm")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ibkit.parsers import nccl
-from ibkit.parsers.job_facts import Failure, Setting, Version
+from ibkit.parsers.job_facts import Cut, Failure, Setting, Version
 from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
@@ -123,6 +123,10 @@ class Evidence:
                 self.results.append(mark)
             case _:
                 self._of_process(fact, mark)
+
+    def cut(self, fact: Cut, file: File) -> None:
+        """A process is there, whatever it said."""
+        self._process(fact.said.host, fact.said.pid, file.mark(fact.said))
 
     def _fail(self, fact: Failure, mark: Mark) -> None:
         if len(self.failures) < _MAX_FAILURES:

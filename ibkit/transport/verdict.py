@@ -8,7 +8,7 @@ from contextlib import closing
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import STATUSES, JobVerdict, Layer
 from ibkit.parsers.base import Problem
-from ibkit.parsers.job_facts import Failure, Foreign, Launch, Setting, Version
+from ibkit.parsers.job_facts import Cut, Failure, Foreign, Launch, Setting, Version
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_lines import MAX_FACTS
 from ibkit.transport import mpi, nccl, nccl_run
@@ -83,6 +83,8 @@ class _Heap:
         match fact:
             case Launch():
                 self.launches.append(file.mark(fact.said))
+            case Cut():
+                (self.nccl if fact.is_nccl else self.mpi).cut(fact, file)
             case Foreign():
                 self.foreign.append((fact, file.mark(fact.said)))
                 if fact.layer == "mpi":

@@ -252,3 +252,54 @@ def test_ucx_struck_out_on_the_command_line_is_a_configuration() -> None:
 def test_ucx_is_not_omni_paths_mend() -> None:
     answer = judged(text(REFUSED.format("hfi1_0"), bml_lines(btl="tcp")))
     assert reason_ids(layer_of(answer, "mpi")) == []
+
+
+# -- logs that are cut
+
+PSM2 = """Host 0 [a1] ranks 0 - 1
+Host 1 [a2] ranks 2 - 3
+
+ host | 0    1
+======|===========
+    0 : sm   psm2
+    1 : psm2 sm
+"""
+
+
+@pytest.mark.parametrize("end", range(len(PSM2) - 40, len(PSM2) + 1))
+def test_a_cut_table_says_less_and_nothing_else(end: int) -> None:
+    assert judged(PSM2[:end]).verdict in ("opa", "unknown")
+
+
+def test_the_whole_table() -> None:
+    assert judged(PSM2).verdict == "opa"
+
+
+TWO_HOSTS = text(
+    "[n01:00501] mca: bml: Using self btl for send to [[1777,1],0] on node n01",
+    "[n01:00501] mca: bml: Using vader btl for send to [[1777,1],1] on node n01",
+    "[n01:00502] mca: bml: Using vader btl for send to [[1777,1],0] on node n01",
+    "[n01:00502] mca: bml: Using self btl for send to [[1777,1],1] on node n01",
+)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "[n01:00501] mca: bml: Using tcp btl for send to [[1777,1],2] on node n02",
+        "[n02:00601] mca: bml: Using self btl for send to [[1777,1],2] on node n02",
+    ],
+)
+def test_a_last_bml_line_that_is_cut_does_not_leave_one_host(last: str) -> None:
+    for end in range(len("[n01:00501] mca: bml: Using "), len(last)):
+        assert judged(TWO_HOSTS + last[:end]).verdict in ("unknown", "tcp"), last[:end]
+    assert judged(TWO_HOSTS).verdict == "shm"
+
+
+def test_a_channel_line_that_is_cut_after_the_network_counts() -> None:
+    lines = nccl("gx1", IB, "Using network IB", init(0)) + nccl("gx2", IB, "Using network IB", init(1))
+    whole = text(lines, nccl("gx2", "Channel 00/0 : 0[0] -> 1[0] [receive] via NET/Socket/0/Shared"))
+    start = whole.rindex("NET/") + 4
+    for end in range(start, len(whole)):
+        is_whole_name = end > start + len("Socket/")
+        assert judged(whole[:end]).verdict == ("mixed" if is_whole_name else "ib"), whole[start:end]
