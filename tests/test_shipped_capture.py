@@ -61,6 +61,6 @@ def test_without_a_terminal_all_of_it_is_printed() -> None:
     assert "REPLAY of fat-tree" in text
     assert "15 switches, 108 HCAs, 214 links" in text
     assert "1x HDR" in text and "c004 mlx5_0" in text
-    assert "TCP, a fall-back" in text
+    assert "TCP, not RDMA: a fall-back" in text
     assert "locked memory" in text
     assert "\x1b" not in text

@@ -86,7 +86,7 @@ class PageScreen(Screen[None]):
         """Below the least size one line says so; nothing is drawn into a ruin."""
         size = event.size
         is_small = size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT
-        text = f"needs {LEAST_WIDTH}x{LEAST_HEIGHT}, is {size.width}x{size.height}"  # 20 columns: no room for more words
+        text = f"needs {LEAST_WIDTH}x{LEAST_HEIGHT}, is {size.width}x{size.height}"  # fits in 20 columns
         self.query_one("#too-small", Bar).show(line(text))
         self.set_class(is_small, "-too-small")
         if self.page.fits_size and self.is_current:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ibkit.cli.output import note, origin_line, print_csv, print_json, print_problems
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
+from ibkit.export.mpi_sentence import LAYERS, sentence
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair
 
 OUTPUTS = ("json", "csv")
@@ -26,13 +27,6 @@ _EXIT_OF = {"as-expected": EXIT_OK, "undecided": EXIT_UNDECIDED}
 #: So many pairs, and lines of evidence, are shown to people; --json has all.
 _SHOWN_PAIRS = 12
 _SHOWN_EVIDENCE = 12
-
-_NAMES = {
-    "ib": "InfiniBand", "roce": "RoCE", "iwarp": "iWARP", "rdma": "RDMA (verbs; the log does not show whether "
-    "InfiniBand or RoCE)", "opa": "Omni-Path", "efa": "EFA", "slingshot": "Slingshot", "ipoib": "TCP over InfiniBand "
-    "(IPoIB)", "tcp": "TCP", "shm": "shared memory",
-}  # fmt: skip
-_LAYERS = {"mpi": "MPI", "nccl": "NCCL", "gloo": "Gloo"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 def lines(answer: JobVerdict) -> Iterator[str]:
     """The answer for people: the verdict in one sentence first."""
-    yield sentence(answer)
+    yield f"{clean(answer.target)}: {sentence(answer)}"
     evidence = {item.id: item for item in answer.evidence}
     for layer in answer.layers:
         yield ""
@@ -97,48 +91,9 @@ def lines(answer: JobVerdict) -> Iterator[str]:
         yield f"next step: {clean(answer.next_step, 600)}"
 
 
-def sentence(answer: JobVerdict) -> str:
-    """One sentence: what the job used, and whether that is as it should be."""
-    target = clean(answer.target)
-    if not answer.layers:
-        return f"{target}: unknown: no line of it tells a transport"
-    if len({(layer.verdict, layer.status) for layer in answer.layers}) == 1:
-        return f"{target}: {_said(answer.layers[0])}"
-    parts = [f"{_title(layer, answer.layers)}: {_said(layer)}" for layer in answer.layers]
-    return f"{target}: {'; '.join(parts)}"
-
-
-def _title(layer: Layer, layers: Iterable[Layer]) -> str:
-    name = _LAYERS.get(layer.layer, layer.layer)
-    has_runs = any(other.job != layer.job for other in layers if other.layer == layer.layer)
-    return f"{name} (run {layer.job})" if has_runs else name
-
-
-def _said(layer: Layer) -> str:
-    what = _NAMES.get(layer.verdict, layer.verdict)
-    why = f" ({', '.join(reason.id for reason in layer.reasons)})" if layer.reasons else ""
-    if layer.verdict == "none":
-        return f"no data path was established, the job aborted{why}"
-    if layer.verdict == "unknown":
-        return f"not decided{why}"
-    if layer.verdict == "mixed":
-        kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm"})
-        return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
-    if layer.verdict == "shm":
-        return "shared memory on one host, as expected"
-    return {
-        "as-expected": f"{what}, as expected",
-        "fallback": f"{what}, not RDMA: a fall-back{why}",
-        "by-configuration": f"{what}, as configured, not RDMA{why}",
-        "aborted": f"{what}, then the job aborted{why}",
-        "mixed": f"{what}, but the hosts differ{why}",
-        "undecided": f"{what}, not RDMA; the log cannot tell whether RDMA was to be had{why}",
-    }[layer.status]
-
-
 def _heading(layer: Layer) -> str:
     runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word))
-    name = runtime or _LAYERS.get(layer.layer, layer.layer)
+    name = runtime or LAYERS.get(layer.layer, layer.layer)
     run = f" run {layer.job}" if layer.job > 1 else ""
     ranks = "ranks not known" if layer.ranks is None else f"{layer.ranks} rank{'s' if layer.ranks != 1 else ''}"
     hosts = ", ".join(clean(host) for host in layer.hosts[:6]) or "hosts not known"

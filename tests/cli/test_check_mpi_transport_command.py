@@ -14,8 +14,9 @@ import pytest
 from support.job_logs import SOCKET, bml_lines, judged, nccl_lines, text, ucx_lines
 from support.schemas import strict
 
-from ibkit.cli.check_mpi_transport import lines, sentence
+from ibkit.cli.check_mpi_transport import lines
 from ibkit.cli.main import main
+from ibkit.export.mpi_sentence import sentence
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = strict("mpi")
@@ -129,7 +130,7 @@ def test_terminal_escapes_of_a_log_are_not_passed_on(tmp_path: Path, capsys: pyt
 
 
 def test_an_answer_without_layers_is_one_sentence() -> None:
-    assert sentence(judged("nothing\n")) == "test: unknown: no line of it tells a transport"
+    assert sentence(judged("nothing\n")) == "unknown: no line of it tells a transport"
 
 
 # -- for programs

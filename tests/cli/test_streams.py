@@ -63,7 +63,7 @@ def test_a_pipe_that_does_not_block(large: Path, unbuffered: str) -> None:
     time.sleep(1.0)  # it is full long since
     with os.fdopen(reading, "rb") as file:
         data = file.read()
-    assert running.wait(60) == 0, running.stderr
+    assert running.wait(60) == 1  # nobody gave it LIDs
     assert len(data) > 65536
     assert data == run("fabric", "ports", "--json", "--from", large, stdout=subprocess.PIPE).stdout
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from support.tui_scenes import small_job
 
+from ibkit.export.mpi_sentence import sentence
 from ibkit.model.mpi import STATUSES, VERDICTS, JobVerdict, Layer, Pair
 from ibkit.sources.opening import open_site
 from ibkit.tui.snapshot import read_all
-from ibkit.tui.view.job import STATUS_LEVELS, notices, page, sentence
+from ibkit.tui.view.job import STATUS_LEVELS, notices, page
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN
 from ibkit.tui.view.lines import plain
 
@@ -25,21 +26,22 @@ def test_every_status_has_a_level() -> None:
     ("verdict", "status", "text"),
     [
         ("ib", "as-expected", "InfiniBand, as expected"),
-        ("rdma", "as-expected", "RDMA (InfiniBand or RoCE: not shown), as expected"),
-        ("tcp", "fallback", "TCP, a fall-back"),
-        ("tcp", "by-configuration", "TCP, as configured"),
-        ("tcp", "undecided", "TCP, and whether RDMA was to be had cannot be told"),
+        ("rdma", "as-expected", "RDMA (verbs; the log does not show whether InfiniBand or RoCE), as expected"),
+        ("tcp", "fallback", "TCP, not RDMA: a fall-back"),
+        ("tcp", "by-configuration", "TCP, as configured, not RDMA"),
+        ("tcp", "undecided", "TCP, not RDMA; the log cannot tell whether RDMA was to be had"),
         ("mixed", "mixed", "a mixture of transports"),
-        ("mixed", "fallback", "a mixture of transports, a fall-back"),
+        ("mixed", "fallback", "a mixture of transports"),
         ("ib", "mixed", "InfiniBand, but the hosts differ"),
         ("none", "aborted", "no data path was established, the job aborted"),
         ("ib", "aborted", "InfiniBand, then the job aborted"),
         ("unknown", "undecided", "not decided"),
-        ("shm", "as-expected", "shared memory, as expected"),
+        ("shm", "as-expected", "shared memory on one host, as expected"),
     ],
 )
 def test_sentence(verdict: str, status: str, text: str) -> None:
-    assert sentence(JobVerdict("x", verdict, status)) == text
+    """The same words as on the command line."""
+    assert sentence(JobVerdict("x", verdict, status, (Layer("mpi", verdict, status),))) == text
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
@@ -53,7 +55,7 @@ def test_layers_of_several_jobs_are_told_apart() -> None:
     layers = (Layer("mpi", "ib", "as-expected", 1), Layer("nccl", "tcp", "fallback", 2))
     text = "\n".join(map(plain, page(JobVerdict("x", "mixed", "fallback", layers))))
     assert "job 1, mpi  InfiniBand, as expected" in text
-    assert "job 2, nccl  TCP, a fall-back" in text
+    assert "job 2, nccl  TCP, not RDMA: a fall-back" in text
 
 
 def test_rare_pairs_come_first_and_a_crowd_is_cut() -> None:

@@ -6,6 +6,7 @@ import pytest
 from support.tui_scenes import MASTER, empty_snapshot, fabric_of, small_fabric, small_host, small_job, snapshot
 
 from ibkit.model.host import Hca, HcaPort, HostHcas
+from ibkit.model.mpi import Layer
 from ibkit.model.subnet_manager import NO_SM, SubnetManager, SubnetManagers
 from ibkit.parsers.base import Problem
 from ibkit.sources.site import Origin
@@ -17,7 +18,7 @@ from ibkit.tui.view.notices import notice_table
 from ibkit.tui.view.overview import overview, overview_more, part_lines
 
 WELL = HostHcas("n00", (Hca("mlx5_0", (HcaPort(1, "Active", "LinkUp", "InfiniBand", 5, rate_gbps=200.0),)),))
-AS_EXPECTED = small_job()._replace(verdict="ib", status="as-expected", layers=())
+AS_EXPECTED = small_job()._replace(verdict="ib", status="as-expected", layers=(Layer("mpi", "ib", "as-expected"),))
 FINE = fabric_of([], {})
 
 
@@ -40,7 +41,7 @@ def notices(**changed: object) -> list[tuple[int, str, str]]:
 def test_all_that_is_wrong_in_the_scene_worst_first() -> None:
     assert headline() == "x   1 critical, 3 warnings"
     assert notices() == [
-        (CRITICAL, "job: TCP, a fall-back: locked memory is limited to 64 KiB", "job.out"),
+        (CRITICAL, "job: TCP, not RDMA: a fall-back: locked memory is limited to 64 KiB", "job.out"),
         (WARNING, "the link is up, and no subnet manager has configured the port", "n00 mlx5_2/1"),
         (WARNING, "link at 1x HDR, one lane only", "S-1 [1] -- L-0 [22]"),
         (WARNING, "link at 4x EDR, slow: both ends have faster links", "S-0 [2] -- L-1 [21]"),

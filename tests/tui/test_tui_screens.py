@@ -29,7 +29,7 @@ async def test_the_overview_answers_at_a_glance(size: tuple[int, int]) -> None:
         assert " ".join(lines[1].split()) == "1 Overview 2 Nodes 3 Links 4 Host 5 Subnet 6 Job 7 Problems"
         assert lines[3] == " x   1 critical, 3 warnings"
         assert "4 switches, 8 HCAs, 12 links; all was reached" in tui.screen
-        assert "TCP, a fall-back" in tui.screen
+        assert "TCP, not RDMA: a fall-back" in tui.screen
         assert "enter open" in lines[-1]
         assert "q quit" in lines[-1]
         assert max(map(len, lines)) <= size[0]
@@ -235,7 +235,7 @@ async def test_the_verdict_of_a_job(size: tuple[int, int]) -> None:
     async with running("job", size) as tui:
         screen = tui.screen
         for text in (
-            "x  TCP, a fall-back", "Open MPI 4.1.4", "tcp: n00 - n01", "shm: n00",
+            "x  TCP, not RDMA: a fall-back", "Open MPI 4.1.4", "tcp: n00 - n01", "shm: n00",
             "locked memory is limited to 64 KiB (memlock)", "evidence #2", "LimitMEMLOCK=infinity for slurmd",
             "add --mca btl_base_verbose 30", "job.out:17",
         ):  # fmt: skip
@@ -452,7 +452,7 @@ async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -
         await tui.press("enter")
         assert tui.row[:2] == (21, "no link"), "the missing cable"
         await tui.press("6")
-        assert "TCP, a fall-back" in tui.screen
+        assert "TCP, not RDMA: a fall-back" in tui.screen
         assert "memlock" in tui.screen
         assert "job.log:" in tui.screen
     app.collecting.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ibkit.export.mpi_sentence import said, sentence
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import BLANK, Line, facts, line, marked, span
@@ -17,28 +18,6 @@ STATUS_LEVELS = {
     "mixed": WARNING,
     "fallback": CRITICAL,
     "aborted": CRITICAL,
-}
-#: Verdict words as people say them.
-VERDICT_WORDS = {
-    "ib": "InfiniBand",
-    "roce": "RoCE",
-    "iwarp": "iWARP",
-    "rdma": "RDMA (InfiniBand or RoCE: not shown)",
-    "opa": "Omni-Path",
-    "efa": "EFA",
-    "slingshot": "Slingshot",
-    "ipoib": "TCP over InfiniBand (IPoIB)",
-    "tcp": "TCP",
-    "shm": "shared memory",
-    "mixed": "a mixture of transports",
-}
-STATUS_WORDS = {
-    "as-expected": "as expected",
-    "by-configuration": "as configured",
-    "undecided": "and whether RDMA was to be had cannot be told",
-    "mixed": "but the hosts differ",
-    "fallback": "a fall-back",
-    "aborted": "then the job aborted",
 }
 EVIDENCE_COLUMNS = (
     Column("#", right=True),
@@ -56,25 +35,11 @@ def status_level(status: str) -> int:
     return STATUS_LEVELS.get(status, UNKNOWN)
 
 
-def sentence(verdict: JobVerdict) -> str:
-    """The answer in one sentence."""
-    return _answer(verdict.verdict, verdict.status)
-
-
-def _answer(verdict: str, status: str) -> str:
-    if verdict == "none":
-        return "no data path was established, the job aborted"
-    if verdict == "unknown":
-        return "not decided"
-    what = VERDICT_WORDS.get(verdict, verdict)
-    return what if verdict == status else f"{what}, {STATUS_WORDS.get(status, status)}"
-
-
 def page(verdict: JobVerdict) -> list[Line]:
     """The verdict, layer by layer: pairs, reasons, fixes, the next step."""
     level = status_level(verdict.status)
     lines = [
-        marked(level, span(sentence(verdict), word(level))),
+        marked(level, span(sentence(verdict, with_reasons=False), word(level))),
         line(span(f"   {verdict.target}", "dim")),
     ]
     if verdict.next_step:
@@ -91,7 +56,7 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
     job = f"job {layer.job}, " if several_jobs else ""
     lines = [marked(level, span(f"{job}{layer.layer}", "heading"))]
     if len(verdict.layers) > 1:
-        lines = [(*lines[0], span(f"  {_answer(layer.verdict, layer.status)}", word(level)))]
+        lines = [(*lines[0], span(f"  {said(layer, with_reasons=False)}", word(level)))]
     hosts = ", ".join(layer.hosts[:8]) + (f" and {len(layer.hosts) - 8} more" if len(layer.hosts) > 8 else "")
     about: list[tuple[str, object]] = [("runtime", runtime)]
     if layer.hosts:
@@ -174,10 +139,10 @@ def notices(verdict: JobVerdict) -> list[Notice]:
     if level >= UNKNOWN:
         reasons = [reason.text for layer in verdict.layers for reason in layer.reasons]
         why = f": {reasons[0]}" if reasons else ""
-        found.append(Notice(level, f"job: {sentence(verdict)}{why}", verdict.target, Target("job")))
+        found.append(Notice(level, f"job: {sentence(verdict, with_reasons=False)}{why}", verdict.target, Target("job")))
     return found
 
 
 def summary(verdict: JobVerdict) -> str:
     """The job in one line."""
-    return f"{sentence(verdict)} ({verdict.target})"
+    return f"{sentence(verdict, with_reasons=False)} ({verdict.target})"

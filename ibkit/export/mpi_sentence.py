@@ -1,0 +1,53 @@
+"""A job's verdict in one sentence: the same on the command line and on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ibkit.model.mpi import JobVerdict, Layer
+
+_NAMES = {
+    "ib": "InfiniBand", "roce": "RoCE", "iwarp": "iWARP", "rdma": "RDMA (verbs; the log does not show whether "
+    "InfiniBand or RoCE)", "opa": "Omni-Path", "efa": "EFA", "slingshot": "Slingshot", "ipoib": "TCP over InfiniBand "
+    "(IPoIB)", "tcp": "TCP", "shm": "shared memory",
+}  # fmt: skip
+LAYERS = {"mpi": "MPI", "nccl": "NCCL", "gloo": "Gloo"}
+
+
+def sentence(answer: JobVerdict, *, with_reasons: bool = True) -> str:
+    """What the job used, and whether that is as it should be; ``with_reasons``: the ids of why it is not."""
+    if not answer.layers:
+        return "unknown: no line of it tells a transport"
+    if len({(layer.verdict, layer.status) for layer in answer.layers}) == 1:
+        return said(answer.layers[0], with_reasons=with_reasons)
+    parts = (f"{_title(layer, answer.layers)}: {said(layer, with_reasons=with_reasons)}" for layer in answer.layers)
+    return "; ".join(parts)
+
+
+def _title(layer: Layer, layers: Iterable[Layer]) -> str:
+    name = LAYERS.get(layer.layer, layer.layer)
+    has_runs = any(other.job != layer.job for other in layers if other.layer == layer.layer)
+    return f"{name} (run {layer.job})" if has_runs else name
+
+
+def said(layer: Layer, *, with_reasons: bool = True) -> str:
+    """The same of one layer."""
+    what = _NAMES.get(layer.verdict, layer.verdict)
+    why = f" ({', '.join(reason.id for reason in layer.reasons)})" if layer.reasons and with_reasons else ""
+    if layer.verdict == "none":
+        return f"no data path was established, the job aborted{why}"
+    if layer.verdict == "unknown":
+        return f"not decided{why}"
+    if layer.verdict == "mixed":
+        kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm"})
+        return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
+    if layer.verdict == "shm":
+        return "shared memory on one host, as expected"
+    return {
+        "as-expected": f"{what}, as expected",
+        "fallback": f"{what}, not RDMA: a fall-back{why}",
+        "by-configuration": f"{what}, as configured, not RDMA{why}",
+        "aborted": f"{what}, then the job aborted{why}",
+        "mixed": f"{what}, but the hosts differ{why}",
+        "undecided": f"{what}, not RDMA; the log cannot tell whether RDMA was to be had{why}",
+    }[layer.status]
