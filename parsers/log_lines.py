@@ -284,7 +284,9 @@ def _unwrapped(raw: str) -> str:
         value = json.loads(raw)
     except (ValueError, RecursionError):
         return raw
-    found = (value.get(key) for key in ("log", "message", "msg")) if isinstance(value, dict) else ()
+    found = (
+        (value.get(key) for key in ("log", "message", "msg", "textPayload", "line")) if isinstance(value, dict) else ()
+    )
     return next((text.rstrip("\n") for text in found if isinstance(text, str)), raw)
 
 
@@ -307,7 +309,10 @@ _PREFIX = re.compile(
     r"|\[(?:[^\]\[\s,]{1,120}@)?\d{1,10},(?P<tag>\d{1,9})\](?:\[[^\]\[\s]{1,120}\])?<std(?:out|err|diag)>: ?"
     r"|<std(?:out|err|diag)>: ?"
     # mpiexec -l of Hydra, Intel MPI's rank, srun -l
-    r"|\[(?P<hydra>\d{1,7})\] (?!NCCL )"
+    r"|\[(?P<hydra>\d{1,7})\](?::| (?!NCCL ))"
+    # horovodrun with Gloo, SageMaker's mpirun
+    r"|\[(?P<horovod>\d{1,7})\]<std(?:out|err)>: ?"
+    r"|\[\d{1,10},mpirank:(?P<sagemaker>\d{1,9}),[^\]\s]{1,120}\]<std(?:out|err)>: ?"
     r"| {0,6}(?P<srun>\d{1,7}): "
     # torchrun --tee and torch's own errors
     r"|\[(?:rank(?P<torch>\d{1,7})|default\d{1,5})\]: ?"
@@ -340,6 +345,7 @@ def peel(text: str) -> tuple[str, int | None]:
         if not found or not found.end():
             break
         told = found["tag"] or found["hydra"] or found["srun"] or found["torch"]
+        told = told or found["horovod"] or found["sagemaker"]
         if told is not None:
             rank = int(told)
         text = text[found.end() :]

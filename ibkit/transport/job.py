@@ -21,6 +21,7 @@ MAX_DEPTH = 12
 #: Looked at to tell text from binary data (bytes).
 _HEAD_BYTES = 8192
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
+_ZSTD = b"\x28\xb5\x2f\xfd"
 #: Documents and sources quote log lines that are not this job's.
 _NOT_LOGS = re.compile(r"\.(?:md|rst|py|c|cc|cpp|cu|h|hpp|f90|json|html|ya?ml|toml|png|csv)\Z", re.IGNORECASE)
 _HOSTFILE = re.compile(r"(?:host|machine|node)(?:s|_?file|list|_list)(?:\.txt)?\Z", re.IGNORECASE)
@@ -104,6 +105,8 @@ def _refuse(path: str) -> None:
             head = file.read(4)
     except OSError as error:
         raise UnreadableInput(f"{path}: {error.strerror}") from error
+    if head == _ZSTD:
+        raise UnreadableInput(f"{path}: packed with zstd, which is not read; unpack it first (zstdcat)")
     if head == b"\x7fELF":
         raise UnreadableInput(f"{path}: a program; launching one is not built yet: run it, and give its output")
     if head[:2] == b"#!":

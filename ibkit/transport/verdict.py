@@ -138,6 +138,8 @@ class _Heap:
 
 def _refuse(job: Job, heap: _Heap) -> None:
     """Nothing was recognised: an empty or binary file is no log, and another tool's output has its own command."""
+    if heap.size == 0 and (damaged := next((p for p in heap.problems if p.kind == "unreadable"), None)):
+        raise UnreadableInput(f"{job.target}: {damaged.text}")
     if heap.size == 0:
         raise UnreadableInput(f"{job.target}: empty; the job has printed nothing (yet)")
     if heap.nul_bytes > 16:

@@ -3,8 +3,16 @@
 
 from __future__ import annotations
 
+import io
+import json
+from pathlib import Path
+
 import pytest
-from support.job_logs import bml_lines, judged, layer_of, reason_ids, text, transports, ucx_lines
+from support.job_logs import SOCKET, bml_lines, judged, layer_of, reason_ids, text, transports, ucx_lines
+
+from ibkit.errors import UnreadableInput
+from ibkit.transport.job import Job, Log, open_job
+from ibkit.transport.verdict import judge
 
 IB = "NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>"
 ROCE = "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>"
@@ -303,3 +311,38 @@ def test_a_channel_line_that_is_cut_after_the_network_counts() -> None:
     for end in range(start, len(whole)):
         is_whole_name = end > start + len("Socket/")
         assert judged(whole[:end]).verdict == ("mixed" if is_whole_name else "ib"), whole[start:end]
+
+
+# -- how the text comes
+
+
+def test_a_packed_log_that_gives_nothing_is_not_called_empty() -> None:
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            raise EOFError("ended too early")
+
+    with pytest.raises(UnreadableInput, match="not read to its end"):
+        judge(Job("job.log.gz", (Log("job.log.gz", Broken),)))
+
+
+def test_zstd_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "job.log.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd rest")
+    with pytest.raises(UnreadableInput, match="zstd"):
+        open_job(str(path))
+
+
+@pytest.mark.parametrize(
+    "prefix", ["[0]<stdout>:", "[0]: ", "[0] ", "[1,mpirank:0,algo-1]<stdout>:", "[1,0]<stdout>:", "0: "]
+)
+def test_settings_behind_a_launchers_prefix(prefix: str) -> None:
+    lines = [prefix + line for line in ("NCCL_IB_DISABLE=1", *nccl("gx1", *SOCKET), *nccl("gx2", *SOCKET))]
+    answer = judged(text(lines))
+    assert (answer.verdict, answer.status) == ("tcp", "by-configuration")
+
+
+@pytest.mark.parametrize("key", ["log", "message", "textPayload", "line"])
+def test_a_collectors_json(key: str) -> None:
+    lines = ("NCCL_IB_DISABLE=1", *nccl("gx1", *SOCKET), *nccl("gx2", *SOCKET))
+    answer = judged(text([json.dumps({"time": "x", key: f"\x1b[1m{line}\x1b[0m"}) for line in lines]))
+    assert (answer.verdict, answer.status) == ("tcp", "by-configuration")
