@@ -42,7 +42,8 @@ def said(layer: Layer, *, with_reasons: bool = True) -> str:
         kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm"})
         return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
     if layer.verdict == "shm":
-        return "shared memory on one host, as expected"
+        where = "on one host" if len(layer.hosts) < 2 else "or NVLink, no network"
+        return f"shared memory {where}, as expected"
     return {
         "as-expected": f"{what}, as expected",
         "fallback": f"{what}, not RDMA: a fall-back{why}",

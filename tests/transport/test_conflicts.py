@@ -11,6 +11,7 @@ import pytest
 from support.job_logs import SOCKET, bml_lines, judged, layer_of, reason_ids, text, transports, ucx_lines
 
 from ibkit.errors import UnreadableInput
+from ibkit.export.mpi_sentence import sentence
 from ibkit.transport.job import Job, Log, open_job
 from ibkit.transport.verdict import judge
 
@@ -140,6 +141,7 @@ def test_one_nvlink_domain_of_two_hosts_needs_no_network() -> None:
         )
     ]  # fmt: skip
     assert (judged(text(lines)).verdict, judged(text(lines)).status) == ("shm", "as-expected")
+    assert "one host" not in sentence(judged(text(lines)))
     two = text(lines).replace("nNodes 1", "nNodes 2").replace("MNNVL 1", "MNNVL 0")
     assert judged(two).verdict == "ib"
 
