@@ -9,7 +9,7 @@ from ibkit.parsers import openmpi
 from ibkit.parsers.job_facts import Failure, Setting
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.mpi import Evidence, MpiProcess
-from ibkit.transport.processes import Launches, Span, overlaps, unions
+from ibkit.transport.processes import MAX_RUNS, Launches, Span, overlaps, unions
 
 Table = tuple[openmpi.CommMethod, File, Mark]
 
@@ -93,10 +93,10 @@ def _groups(processes: list[MpiProcess], launches: Launches) -> list[_Group]:
         map(_Group, by_root.values()), key=lambda g: min((o, first) for o, (first, _) in g.lines.items())
     ):
         same = next((other for other in found if not _are_apart(other, group, launches)), None)
-        if same is None:
+        if same is None and len(found) < MAX_RUNS:
             found.append(group)
         else:
-            same.add(group)
+            (same or found[-1]).add(group)
     return found
 
 

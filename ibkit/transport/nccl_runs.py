@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ibkit.transport.evidence import Mark
 from ibkit.transport.nccl import Channel, Evidence
-from ibkit.transport.processes import Launches, Span, overlaps, unions
+from ibkit.transport.processes import MAX_RUNS, Launches, Span, overlaps, unions
 
 
 class _Group:
@@ -54,10 +54,10 @@ def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[list[int]]:
     found: list[_Group] = []
     for group in sorted(_groups(evidence), key=lambda group: _start(evidence, group)):
         same = next((run for run in found if not _are_apart(run, group, commands)), None)
-        if same is None:
+        if same is None and len(found) < MAX_RUNS:
             found.append(group)
         else:
-            same.add(group)
+            (same or found[-1]).add(group)
     return [group.numbers for group in found]
 
 

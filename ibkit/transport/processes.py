@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.transport.evidence import Mark
 
+#: More runs are taken for one with the last of these: to tell them apart costs the square of their number.
+MAX_RUNS = 1000
+
 
 class Process:
     """One process of a job, known by host and pid. A host that a log masks is one host by its mask."""

@@ -19,6 +19,7 @@ from ibkit.transport.links import Links
 from ibkit.transport.mpi_run import Known, Run, next_step
 from ibkit.transport.mpi_runs import Parts, runs
 from ibkit.transport.nccl_networks import UcxWords
+from ibkit.transport.processes import MAX_RUNS
 from ibkit.transport.reasons import reason_of
 
 _GENERAL_STEP = (
@@ -176,6 +177,9 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
             heap.problems += run.problems
     found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words))
     layers += found
+    if any(layer.job == MAX_RUNS for layer in layers):
+        text = f"run {MAX_RUNS} is that and all later ones"
+        heap.problems.append(Problem("many-runs", text))
     layers += _foreign_layers(heap, layers)
     heap.problems += [*problems, *_foreign_problems(heap)]
     return combine(job.target, layers, book, heap.problems)

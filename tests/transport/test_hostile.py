@@ -133,3 +133,11 @@ def test_many_of_a_kind_cost_little(kind: str, size: int) -> None:
     start = time.process_time()
     check("\n".join(map(lines, range(size))).encode())
     assert time.process_time() - start < 10
+
+
+def test_runs_without_end_are_one_from_some_number_on() -> None:
+    lines = (f"[n1:{n:05d}] mca: bml: Using tcp btl for send to [[{n},1],1] on node n2" for n in range(1, 1200))
+    answer = judged(text(lines))
+    assert len(answer.layers) == 1000
+    assert [problem.kind for problem in answer.problems] == ["many-runs"]
+    assert answer.verdict == "tcp"
