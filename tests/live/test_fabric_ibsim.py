@@ -169,7 +169,8 @@ def test_no_manager_and_one_that_is_gone(tmp_path: Path) -> None:
         made = document(fabric, "sm", status=1)
         assert (made["managers"], [problem["kind"] for problem in made["problems"]]) == ([], ["no-sm"])
         assert "has set up this port" in made["problems"][0]["text"]
-        made = document(fabric, "fabric")
+        made = document(fabric, "fabric", status=1)
+        assert (made["complete"], [problem["kind"] for problem in made["problems"]]) == (True, ["no-lid"])
         assert links_of(made) == spelled(TREE)
         assert {node["lid"] for node in made["nodes"]} == {None}
         fabric.start_manager()
