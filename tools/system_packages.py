@@ -76,7 +76,7 @@ NEEDS = {
 }
 
 #: What the tests use.
-TEST_NEEDS = ("ibsim", "opensm", "infiniband-diags", "tmux", "pyverbs")
+TEST_NEEDS = ("ibsim", "opensm", "infiniband-diags", "tmux", "pyverbs", "iproute")
 
 
 def is_present(name: str) -> bool:
