@@ -50,7 +50,7 @@ class PageScreen(Screen[None]):
         #: The titles of the pages that led here.
         self.above = above
         self._is_stale = True
-        self._is_ready = False
+        self._is_laid_out = False
 
     # -- layout
 
@@ -75,7 +75,7 @@ class PageScreen(Screen[None]):
         self.set_class(not self.page.detail_rows, "-without-detail")
         if self.page.detail_rows > 0:
             self.query_one("#detail").styles.height = self.page.detail_rows + 1
-        self._is_ready = True
+        self._is_laid_out = True
         self.table.opens = self.page.opens
         self.refresh_page()
         if self.page.cursor is not None:
@@ -127,6 +127,13 @@ class PageScreen(Screen[None]):
         self.set_class(content.table is None and bool(content.head), "-without-table")
         self._refresh_row()
         self.refresh_bars()
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether all parts are there: not before the first frame, nor while the screen is taken down and the clock
+        and the collectors go on.
+        """
+        return self._is_laid_out and len(self.query("#banner, #tabs, #keys, #head, #title-row")) == 5
 
     def refresh_bars(self) -> None:
         """Draw the banner, the tabs and the keys anew."""

@@ -50,6 +50,7 @@ _MAX_NAME = 255
 _FULL = re.compile(rf"{_X}{{4}}(?::{_X}{{4}}){{7}}")
 _FOUR_GROUPS = re.compile(rf"{_X}{{4}}(?::{_X}{{4}}){{3}}")
 _LETTERS = re.compile(r"[A-Za-z]+")
+_NUMBER_BEFORE = re.compile(r"[\d.]+(?=[A-Za-z])")
 #: Parts of paths that are the system's or a library's, and say which.
 _SYSTEM_ROOTS = frozenset(("bin", "dev", "etc", "lib", "lib32", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"))
 _KEPT_PARTS = re.compile(
@@ -221,10 +222,11 @@ class Anonymiser:
             stem = head.rstrip("0123456789")
             if head in self._names or (stem != head and stem in self._stems):
                 return self._pseudonym(head) + re.sub(r"[^._-]+", lambda piece: self._piece(piece[0]), rest)
-        return word
+        glued = _NUMBER_BEFORE.match(word)  # a program's number without a line end, then a runtime's line
+        return glued[0] + self._word(word[glued.end() :]) if glued else word
 
     def _piece(self, text: str) -> str:
-        return text if NOBODYS.fullmatch(text) else self._pseudonym(text)
+        return text if NOBODYS.fullmatch(text.lstrip("0123456789") or text) else self._pseudonym(text)
 
     def _pseudonym(self, name: str) -> str:
         return _LETTERS.sub(lambda run: self._pseudonyms.letters(run[0]), name)
