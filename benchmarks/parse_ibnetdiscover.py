@@ -41,9 +41,9 @@ def measure() -> list[Result]:
             f"parse the text of {what}": ([sys.executable, "-c", PARSE, str(text)], 0.5),
             "`ibkit fabric --from` the same text": (ibkit("fabric", "--from", str(text)), 1.0),
         }
-        peer, *ours = in_turn(
-            [["ibnetdiscover", "--load-cache", str(cache)], *(argv for argv, _ in commands.values())], ROUNDS
-        )
+        # Without a subnet manager nobody has a LID, which `ibkit fabric` finds: exit status 1.
+        programs = [["ibnetdiscover", "--load-cache", str(cache)], *(argv for argv, _ in commands.values())]
+        peer, *ours = in_turn(programs, ROUNDS, statuses=(0, 1))
     results = []
     for (label, (_, target)), usages in zip(commands.items(), ours, strict=True):
         ratio = cpu_median(usages) / cpu_median(peer)
