@@ -23,7 +23,9 @@ _COUNTS = frozenset(
     )
 )  # fmt: skip
 _NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|PMI|SLURM|WORLD)_\w{1,80}"
-_ASSIGNMENT = re.compile(rf"(?:export |declare -x |setenv |set -x )?\s{{0,8}}({_NAME})(?:=| )(.{{0,4000}})\Z")
+#: pdsh, clush and the launchers of training frameworks put the host before each line; a word of advice has no number.
+_HOST = r"(?:(?=[\w.-]{1,64}: )(?=[\w.-]*\d)[A-Za-z][\w.-]{0,63}: )?"
+_ASSIGNMENT = re.compile(rf"{_HOST}(?:export |declare -x |setenv |set -x )?\s{{0,8}}({_NAME})(?:=| )(.{{0,4000}})\Z")
 _BRANCH = re.compile(r"\s+(?:export|setenv|unset)\b")
 _UNSET = re.compile(rf"(?:unset|unsetenv) ({_NAME})\Z")
 _COMMAND = re.compile(

@@ -150,3 +150,13 @@ def test_a_setting_for_tcp_does_not_make_rdma_tcp() -> None:
     assert (answer.verdict, answer.status) == ("rdma", "as-expected")
     answer = judged("export NCCL_IB_DISABLE=1\n" + text(nccl_lines()))
     assert (answer.verdict, answer.status) == ("ib", "as-expected")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "status"),
+    [("cn01: ", "by-configuration"), ("gpu-07.site: export ", "by-configuration"), ("Hint: ", "fallback")],
+)
+def test_a_setting_behind_its_host(prefix, status):
+    """pdsh puts the host before a line of an environment; advice in a sentence is no setting."""
+    made = judged(text([f"{prefix}NCCL_IB_DISABLE=1", *NCCL_TCP]))
+    assert layer_of(made, "nccl").status == status
