@@ -21,7 +21,7 @@ from ibkit.sources.base import DENIED, MISSING, TIMEOUT, TOO_MUCH, CommandAnswer
 
 #: How long the pipes may stay silent once the command itself is gone (seconds): a child that it left behind can hold
 #: them open for ever.
-LEFTOVER_SECONDS = 0.5
+LEFTOVER_SECONDS = 1.0
 #: How long a killed command may take to die (seconds). One that hangs inside a driver does not even die of SIGKILL.
 KILL_SECONDS = 2.0
 #: How much is kept of an output that is larger than what is allowed (bytes): enough to see what it is. Whoever reads
@@ -108,7 +108,8 @@ class _Run:
     def read_to_the_end(self) -> str | None:
         """Read both pipes until they close, or until the command is gone and nothing comes any more."""
         size = 0
-        last_output = self._started
+        quiet_since = self._started
+        is_gone = False
         assert self._child.stdout and self._child.stderr
         with selectors.DefaultSelector() as selector:
             selector.register(self._child.stdout, selectors.EVENT_READ, self.stdout)
@@ -122,13 +123,15 @@ class _Run:
                         selector.unregister(key.fileobj)
                         continue
                     key.data.append(piece)
-                    last_output = time.monotonic()
+                    quiet_since = time.monotonic()
                     size += len(piece)
                     if size > self._max_output_bytes:
                         _shorten(self.stdout)
                         _shorten(self.stderr)
                         return TOO_MUCH
-                if time.monotonic() - last_output > LEFTOVER_SECONDS and _has_exited(self._child):
+                if not is_gone and _has_exited(self._child):
+                    is_gone, quiet_since = True, time.monotonic()
+                if is_gone and time.monotonic() - quiet_since > LEFTOVER_SECONDS:
                     break
         return None
 

@@ -107,6 +107,7 @@ def test_a_child_that_left_the_group_does_not_hold_the_answer_either():
 
 def test_the_last_words_of_a_child_are_waited_for():
     assert sh("(sleep 0.2; echo late) & exit 0").stdout == b"late\n"
+    assert sh("(sleep 1.4; echo late) & sleep 1.2").stdout == b"late\n"  # a silent command's, too
 
 
 def test_a_tool_that_closes_its_output_is_waited_for():
