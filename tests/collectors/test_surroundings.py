@@ -210,6 +210,16 @@ def test_ip_speaks_and_the_library_fills_in(tmp_path: Path) -> None:
     ]
 
 
+def test_a_tunnels_end_is_written_as_an_ip_address(tmp_path: Path) -> None:
+    """One address, two spellings: as both told it of a SoftRoCE guest's sit0 (iproute2, lib/ll_addr.c)."""
+    rows = [{"ifname": "sit0", "link_type": "sit", "flags": ["NOARP"], "mtu": 1480, "address": "0.0.0.0"}]
+    library = [{"name": "sit0", "hardware_address": "00:00:00:00", "addresses": [], "flags": [], "mtu_bytes": 1480}]
+    tools = {"ip -j -d addr": json.dumps(rows), "ip -j neigh": "[]"}
+    host = of_library(tmp_path, tools, InterfacesAnswer(library, []))
+    assert list(by_name(host)) == ["sit0"]
+    assert host.problems == ()
+
+
 @pytest.mark.parametrize(
     "told", [5, "x", [3, {"name": 4}, {"name": "a", "addresses": 7, "flags": {}, "mtu_bytes": -1}]]
 )
