@@ -43,6 +43,11 @@ class FabricPort(NamedTuple):
     """A port of a node as the topology tells it. ``peer`` is None where nothing is connected or nothing is known;
     ``linked`` is True with a link, False where the node was listed whole without it, None where unknown. ``state`` and
     ``physical_state`` are the tool's words (Active, Down; LinkUp, Polling), None where it does not print them.
+
+    What follows is of its PortInfo (InfiniBand Architecture Specification volume 1, 14.2.5.6), None where only the
+    topology is known: ``mtu_bytes`` is NeighborMTU and ``max_mtu_bytes`` MTUCap; the enabled and supported widths and
+    speeds are the tool's words (1X or 4X); ``subnet_prefix`` is the GID prefix as a number; ``plane`` is the number of
+    the XDR plane that this port is of.
     """
 
     number: int
@@ -55,6 +60,16 @@ class FabricPort(NamedTuple):
     label: str | None = None
     state: str | None = None
     physical_state: str | None = None
+    lmc: int | None = None
+    sm_lid: int | None = None
+    mtu_bytes: int | None = None
+    max_mtu_bytes: int | None = None
+    enabled_width: str | None = None
+    supported_width: str | None = None
+    enabled_speed: str | None = None
+    supported_speed: str | None = None
+    subnet_prefix: int | None = None
+    plane: int | None = None
 
 
 class Node(NamedTuple):
