@@ -18,6 +18,29 @@ from ibkit.sources.raw import RawSource
 UMAD_FOLDER = "/dev/infiniband"
 
 
+class Through(NamedTuple):
+    """The port of this host that a tool asks the subnet through; None is the tool's own choice, which is the first
+    active InfiniBand port (rdma-core, ``libibumad/umad.c``, resolve_ca_name).
+    """
+
+    device: str | None = None
+    port: int | None = None
+
+    def command(self, tool: str, *options: str) -> tuple[str, ...]:
+        """The words of a command of the infiniband-diags, which all know ``-C`` and ``-P``."""
+        device = () if self.device is None else ("-C", self.device)
+        port = () if self.port is None else ("-P", str(self.port))
+        return (tool, *device, *port, *options)
+
+    def __str__(self) -> str:
+        port = "" if self.port is None else f"port {self.port}"
+        return " ".join(part for part in (self.device, port) if part) or "the first active port"
+
+
+#: The tool's own choice.
+ANY_PORT = Through()
+
+
 def label_of(source: Source, answer: CommandAnswer) -> str:
     """What problems name as their source: the command as typed, or the file that was given in its place."""
     if isinstance(source, RawSource):
