@@ -18,11 +18,11 @@ from support.tui_scenes import (
 
 from ibkit.model.fabric import AGGREGATION_NODE, End, Link, Node
 from ibkit.model.ids import Guid
+from ibkit.model.rates import rate_gbps, width_speed
 from ibkit.parsers.base import Problem
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING
 from ibkit.tui.view.lines import plain
 from ibkit.tui.view.node_page import node_head, port_table
-from ibkit.tui.view.rates import rate_gbps, width_speed
 from ibkit.tui.view.remarks import Remarks
 from ibkit.tui.view.subnet import SubnetView
 

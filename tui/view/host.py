@@ -12,11 +12,11 @@ from ibkit.model.host import GidEntry, Hca, HcaPort, HostHcas
 from ibkit.model.host_findings import findings
 from ibkit.model.ids import PKey
 from ibkit.model.port_state import ACTIVE, DORMANT, FAULTY, condition
+from ibkit.model.rates import width_speed
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import BLANK, Line, facts, heading, line, span
 from ibkit.tui.view.notices import Notice, Target
 from ibkit.tui.view.problems import first_text, told
-from ibkit.tui.view.rates import width_speed
 from ibkit.tui.view.table import Column, Row, Table
 
 COLUMNS = (

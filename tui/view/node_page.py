@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ibkit.model.fabric import End, FabricPort, Link
 from ibkit.model.ids import Guid
+from ibkit.model.rates import width_speed
 from ibkit.tui.view.level import OK, word
 from ibkit.tui.view.lines import DIM, HEADING, Line, facts, span
-from ibkit.tui.view.rates import width_speed
 from ibkit.tui.view.subnet import SubnetView, lids_of, other_end, type_word
 from ibkit.tui.view.table import Column, Row, Table
 

@@ -17,12 +17,12 @@ from ibkit.model.fabric import (
     Node,
 )
 from ibkit.model.ids import Guid
+from ibkit.model.rates import rate_gbps, width_speed
 from ibkit.parsers.base import Problem
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import Line, line, span
 from ibkit.tui.view.notices import Notice, Target, folded
 from ibkit.tui.view.problems import because, summed_up, told
-from ibkit.tui.view.rates import rate_gbps, width_speed
 from ibkit.tui.view.remarks import CROWDS, Remarks
 from ibkit.tui.view.table import Column, Row, Table, sort_key
 
