@@ -148,8 +148,8 @@ class _LikeLinks:
         self._hcas: dict[tuple[Guid, int | None], Counter[tuple[float, str]]] = defaultdict(Counter)
         for link in fabric.links:
             rate = _rate(link)
-            if rate is None or link in planes:
-                continue
+            if rate is None or link in planes or lanes(link.width) == 1:
+                continue  # a link of one lane is no measure for others
             for end, peer in (link[:2], link[1::-1]):
                 if rate > self._best.get(end.guid, 0.0):
                     self._best[end.guid] = rate
@@ -162,7 +162,7 @@ class _LikeLinks:
         rate = _rate(link)
         if rate is None or (lanes(link.width) == 2 and (has_split_ports(a) or has_split_ports(b))):
             return None
-        if rate < min(self._best[a.guid], self._best[b.guid]):
+        if rate < min(self._best.get(guid, 0.0) for guid in (a.guid, b.guid)):
             return LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links")
         usual = self._usual(a, b)
         if usual is not None and rate < usual[0]:

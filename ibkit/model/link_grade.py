@@ -21,12 +21,8 @@ from ibkit.parsers.records import NamedTuple
 OK, SLOW, SUSPECTED, UNKNOWN = "ok", "slow", "suspected", "unknown"
 
 #: Why it is slow, or suspected to be (``planes-differ`` may be either).
-ONE_LANE, BELOW_ENABLED, BELOW_SUPPORTED, PLANES_DIFFER = (
-    "one-lane",
-    "below-enabled",
-    "below-supported",
-    "planes-differ",
-)
+ONE_LANE, PLANES_DIFFER = "one-lane", "planes-differ"
+BELOW_ENABLED, BELOW_SUPPORTED = "below-enabled", "below-supported"
 HALF_RATE, BOTH_FASTER, HCAS_FASTER = "half-rate", "both-ends-faster", "hcas-faster"
 #: Why there is more to say of a link that runs at its best: the lesser end decides; fewer lanes are enabled than
 #: supported; it is at the chip's limit.

@@ -18,7 +18,7 @@ LANE_GBPS = {
     "XDR": 200.0,
 }  # fmt: skip
 _GENERATIONS = tuple(LANE_GBPS)
-_WIDTH = re.compile(r"(\d{1,2})[xX]\Z")
+_WIDTH = re.compile(r"([0-9]{1,2})[xX]\Z")
 #: The widths that there are. A number beside them is no width that a tool has printed.
 _LANES = frozenset((1, 2, 4, 8, 12))
 #: What stands between the words of a list: ``1X or 4X`` (infiniband-diags), ``HDR,EDR,FDR`` (mlxlink).
