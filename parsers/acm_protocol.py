@@ -167,10 +167,10 @@ def encode(message: Message) -> bytes:
     operation = message.operation & ~_ACK | (_ACK if message.is_ack else 0)
     head = bytes(number & 0xFF for number in (message.version, operation, message.status, *message.data))
     parts = [head, length, _filled(message.id, 8)]
-    for flags, kind, info, reserved in message.elements:
-        numbers = ((flags, 4), (kind, 2), (reserved, 2))
+    for element in message.elements:
+        numbers = ((element.flags, 4), (element.type, 2), (element.reserved, 2))
         parts += [(number & (1 << 8 * size) - 1).to_bytes(size, order) for number, size in numbers]
-        parts.append(_filled(info, ADDRESS_BYTES))
+        parts.append(_filled(element.info, ADDRESS_BYTES))
     parts += [(counter & (1 << 64) - 1).to_bytes(8, "big") for counter in message.counters]
     if message.endpoint is not None:
         guid, port, ports, pkey, count, provider, addresses, reserved = message.endpoint
@@ -237,7 +237,7 @@ class PathRecord(NamedTuple):
     mtu_selector: int = 0
     rate_selector: int = 0
     life_selector: int = 0
-    is_reversible: bool = False
+    reversible: bool = False
     path_count: int = 0
     qos_class: int = 0
     service_id: int = 0
@@ -274,7 +274,7 @@ def encode_path(path: PathRecord) -> bytes:
     )
     return _PATH.pack(
         path.service_id & (1 << 64) - 1, *gids, path.dlid & 0xFFFF, path.slid & 0xFFFF, flow, path.traffic_class & 0xFF,
-        path.is_reversible << 7 | path.path_count & 0x7F, path.pkey & 0xFFFF,
+        path.reversible << 7 | path.path_count & 0x7F, path.pkey & 0xFFFF,
         (path.qos_class & 0xFFF) << 4 | path.sl & 0xF, *coded, path.preference & 0xFF, _filled(path.reserved, 6),
     )  # fmt: skip
 

@@ -10,21 +10,16 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ibkit.cli.output import note, print_problems, print_table, site_of
-from ibkit.collectors.everything import OF_A_HOST, OF_THE_SUBNET
-from ibkit.errors import EXIT_OK, IbkitError
-from ibkit.parsers.base import Problem
-from ibkit.sources.base import CommandAnswer, Source
-from ibkit.sources.capture import ReplaySource
+from ibkit.collectors.everything import record_site
+from ibkit.errors import EXIT_OK
+from ibkit.sources.base import CommandAnswer
 from ibkit.sources.job import open_job
 from ibkit.sources.processes import signals_raise
-from ibkit.sources.raw import RawSource
 from ibkit.sources.recording import RecordingSource
-from ibkit.sources.site import Site
 from ibkit.sources.writer import Recorded, check_target, write_capture
 
 OUTPUTS = ()
@@ -46,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     job = open_job(args.job) if args.job else ()
     with signals_raise():
         site = site_of(args.from_path)
-        recorded, problems = _record(site)
+        recorded, problems = record_site(site, note)
         recorded = recorded._replace(job=(*site.job, *job), note=args.note or recorded.note)
         if args.anonymise:
             recorded = _anonymised(recorded)
@@ -57,22 +52,6 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _record(site: Site) -> tuple[Recorded, list[Problem]]:
-    """Run all collectors; what was asked and answered is the capture, their problems are for people."""
-    problems: list[Problem] = []
-    hosts = []
-    for host in site.hosts:
-        source = _recording(host.source)
-        asked = _asked(host.source, source)
-        for what, collect in OF_A_HOST:
-            problems += _step(f"{what} of {host.name}" if host.name else what, partial(collect, asked, host.name))
-        hosts.append((host.name, source))
-    subnet = _recording(site.subnet)
-    for what, collect_subnet in OF_THE_SUBNET:
-        problems += _step(what, partial(collect_subnet, _asked(site.subnet, subnet)))
-    return Recorded(*_origin(site), tuple(hosts), subnet, note=site.origin.note), problems
-
-
 def _anonymised(recorded: Recorded) -> Recorded:
     """With a key that nobody keeps."""
     import secrets
@@ -81,41 +60,6 @@ def _anonymised(recorded: Recorded) -> Recorded:
 
     note("replacing names and addresses; read what is left before you give it away")
     return anonymised(recorded, secrets.token_bytes(32))
-
-
-def _asked(source: Source, recording: RecordingSource) -> Source:
-    """Whom the collectors ask: a saved text itself, for it is no answer to any command, and they know that."""
-    return recording if recording.text is None else source
-
-
-def _recording(source: Source) -> RecordingSource:
-    """A recording source; of a capture it has all answers, also those that no collector asks for any more."""
-    recording = RecordingSource(source)
-    if isinstance(source, RawSource):
-        recording.text = source.text
-    if isinstance(source, ReplaySource):
-        source.ask_all(recording)
-    return recording
-
-
-def _step(what: str, collect: Callable[[], Sequence[Problem]]) -> Iterable[Problem]:
-    """One collector. If it breaks on what it meets here, the recorded answers are what its authors need to see."""
-    note(f"recording {what}")
-    try:
-        return collect()
-    except (IbkitError, MemoryError):
-        raise
-    except Exception as error:
-        text = f"ibkit failed on what it read ({type(error).__name__}: {error}); please report it with this capture"
-        return [Problem("ibkit-failed", text, None, what)]
-
-
-def _origin(site: Site) -> tuple[str, str | None]:
-    if site.origin.kind != "live":
-        return next((host.name for host in site.hosts if host.name), site.origin.label), site.origin.time
-    from datetime import datetime
-
-    return site.origin.label, datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 def _print(recorded: Recorded) -> None:
@@ -148,5 +92,7 @@ def _count_rows(recorded: Recorded) -> Iterator[Sequence[Any]]:
                 yield f"{what}{f' not read: {error}' if error else ''}", where, count
         if source.verbs_answer is not None:
             yield "verbs" if source.verbs_answer.error is None else "verbs not read", where, 1
+        if source.exchanges:
+            yield "requests to services", where, len(source.exchanges)
     if recorded.job:
         yield "logs", "job", len(recorded.job)

@@ -13,7 +13,16 @@ import tempfile
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, InterfacesAnswer, SavedText, VerbsAnswer
+from ibkit.sources.base import (
+    CommandAnswer,
+    ExchangeAnswer,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    SavedText,
+    VerbsAnswer,
+)
+from ibkit.sources.messages import scrubbed
 from ibkit.sources.names import NOBODYS, chunks, names_of
 from ibkit.sources.pseudonyms import Pseudonyms
 from ibkit.sources.recording import RecordingSource
@@ -93,6 +102,9 @@ def _source(scrub: Anonymiser, source: RecordingSource) -> RecordingSource:
     if source.interfaces_answer is not None:
         interfaces, gateways, error = source.interfaces_answer
         new.interfaces_answer = InterfacesAnswer(scrub.value(interfaces), scrub.value(gateways), error)
+    for asked in source.exchanges.values():
+        if exchange := scrub.exchange(asked):
+            new.exchanges[exchange.address, exchange.request] = exchange
     return new
 
 
@@ -141,6 +153,10 @@ class Anonymiser:
         if isinstance(value, dict):
             return {key: self.value(part) for key, part in value.items()}
         return [self.value(part) for part in value] if isinstance(value, list | tuple) else value
+
+    def exchange(self, answer: ExchangeAnswer) -> ExchangeAnswer | None:
+        """What a service was asked and replied; None where that cannot be told from names and addresses."""
+        return scrubbed(answer, self._pseudonyms, self.text)
 
     def _token(self, found: re.Match[str]) -> str:
         text, kind = found[0], found.lastgroup

@@ -1,4 +1,5 @@
-"""A source answers five things: run a command, read a file, list a folder, read verbs, name the interfaces.
+"""A source answers six things: run a command, read a file, list a folder, read verbs, name the interfaces, and ask a
+service over its socket.
 
 Nothing else in ibkit starts a process or opens /sys. The live host, a capture and a raw tool output are sources, and
 a recording source wraps another one, so that a collector works the same live, offline and in tests.
@@ -95,6 +96,22 @@ class InterfacesAnswer(NamedTuple):
     error: str | None = None
 
 
+#: ``error`` of an exchange, if it is no errno's name: over its deadline; the service closed the connection early.
+LATE, CLOSED = "timeout", "closed"
+
+
+class ExchangeAnswer(NamedTuple):
+    """What a service replied to one request, or the errno's name, ``timeout``, ``closed``, ``not-recorded``.
+
+    With an error ``reply`` is what had come by then.
+    """
+
+    address: str
+    request: bytes
+    reply: bytes = b""
+    error: str | None = None
+
+
 class SavedText(NamedTuple):
     """What somebody saved of a tool, in the place of answers: nobody knows of which command, and how it ended.
 
@@ -122,6 +139,9 @@ class Source(Protocol):
 
     def interfaces(self) -> InterfacesAnswer:
         """Ask netifaces and psutil for all network interfaces."""
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """Send one request to a service and wait for its reply; for ``address`` see ibkit.sources.services."""
 
 
 def to_text(data: bytes) -> str:

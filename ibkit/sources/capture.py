@@ -17,6 +17,7 @@ from ibkit.parsers.erased import BinaryIO, Protocol
 from ibkit.sources.base import (
     NOT_RECORDED,
     CommandAnswer,
+    ExchangeAnswer,
     FileAnswer,
     FolderAnswer,
     InterfacesAnswer,
@@ -79,6 +80,11 @@ class ReplaySource:
         """What netifaces and psutil had answered."""
         return self._answers.interfaces or InterfacesAnswer(error=NOT_RECORDED)
 
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """What the service had replied to exactly these bytes."""
+        found = self._answers.exchanges.get((address, request))
+        return found or ExchangeAnswer(address, request, error=NOT_RECORDED)
+
     def ask_all(self, source: Source) -> None:
         """Ask another source everything that was recorded here (a recording one makes a copy so)."""
         for argv in self._answers.commands:
@@ -91,6 +97,8 @@ class ReplaySource:
             source.verbs()
         if self._answers.interfaces is not None:
             source.interfaces()
+        for address, request in self._answers.exchanges:
+            source.exchange(address, request)
 
     def _bytes(self, name: str | None) -> bytes:
         return b"" if name is None else self._store.read(name, MAX_ANSWER_BYTES)
@@ -170,13 +178,17 @@ def open_capture(path: str) -> Site:
         from ibkit.sources.archive import ArchiveStore  # gzip costs 5 ms: folders do not pay
 
         store = ArchiveStore(path, MANIFEST)
+    return site_in(store, path, os.path.basename(os.path.abspath(path)))
+
+
+def site_in(store: Store, path: str, label: str) -> Site:
+    """The site that a capture's files make. ``path`` is for errors, ``label`` for people. Raises UnreadableInput."""
     try:
         manifest = read_manifest(store.read(MANIFEST, MAX_MANIFEST_BYTES))
     except BadManifest as error:
         raise UnreadableInput(f"{path}/{MANIFEST}: {error}; record it again, or mend the entry") from error
     hosts = tuple(Host(name, _source(answers, store)) for name, answers in manifest.hosts)
     job = tuple(JobFile(name.removeprefix("job/"), partial(store.open, name)) for name in manifest.job)
-    label = os.path.basename(os.path.abspath(path))
     origin = Origin("capture", label, manifest.time, manifest.note)
     return Site(origin, hosts, _source(manifest.subnet, store), job)
 

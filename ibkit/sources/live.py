@@ -1,4 +1,4 @@
-"""The live host: the only module that starts processes and opens /sys, /proc and /dev."""
+"""The live host: the only module that starts processes, opens /sys, /proc and /dev, and asks services."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ibkit.sources.base import (
     NOT_RECORDED,
     CommandAnswer,
     Entry,
+    ExchangeAnswer,
     FileAnswer,
     FolderAnswer,
     InterfacesAnswer,
@@ -110,6 +111,14 @@ class LiveSource:
         from ibkit.sources.interfaces import ask_interfaces
 
         return ask_interfaces()
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """Ask a service. A recorded tree has none."""
+        if self._root:
+            return ExchangeAnswer(address, request, error=NOT_RECORDED)
+        from ibkit.sources.services import ask_service
+
+        return ask_service(address, request, deadline_seconds)
 
 
 def find_tool(name: str) -> str | None:

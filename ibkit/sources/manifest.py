@@ -9,7 +9,7 @@ import json
 
 from ibkit.parsers.erased import Any, NoReturn
 from ibkit.parsers.records import NamedTuple
-from ibkit.sources.base import Entry, InterfacesAnswer
+from ibkit.sources.base import Entry, ExchangeAnswer, InterfacesAnswer
 
 FORMAT = "ibkit-capture/1"
 MANIFEST = "manifest.json"
@@ -70,6 +70,7 @@ class Answers(NamedTuple):
     files: dict[str, RecordedFile]
     folders: dict[str, RecordedFolder]
     verbs: RecordedVerbs | None
+    exchanges: dict[tuple[str, bytes], ExchangeAnswer]
     text: RecordedText | None = None
     interfaces: InterfacesAnswer | None = None
 
@@ -113,7 +114,7 @@ def read_manifest(data: bytes) -> Manifest:
 
 
 def _answers(values: Any, where: str) -> Answers:
-    answers = Answers({}, {}, {}, None)
+    answers = Answers({}, {}, {}, None, {})
     for index, value in enumerate(_list(values, where)):
         at = f"{where}[{index}]"
         kind = _dict(value, at).get("kind")
@@ -126,6 +127,9 @@ def _answers(values: Any, where: str) -> Answers:
         elif kind == "folder":
             folder = _folder(value, at)
             _add(answers.folders, folder.path, folder, at)
+        elif kind == "exchange":
+            exchange = _exchange(value, at)
+            _add(answers.exchanges, (exchange.address, exchange.request), exchange, at)
         elif kind == "verbs" and answers.verbs is None:
             answers = answers._replace(
                 verbs=RecordedVerbs(value.get("devices"), _text_or_none(value.get("error"), f"{at}.error"))
@@ -139,9 +143,9 @@ def _answers(values: Any, where: str) -> Answers:
             answers = answers._replace(text=text)
         else:
             raise BadManifest(
-                f"{at}.kind is {_short(kind)}, not command, file, folder or (once) verbs, interfaces or text"
+                f"{at}.kind is {_short(kind)}, not command, file, folder, exchange or (once) verbs, interfaces or text"
             )
-    if answers.text and any((*answers[:4], answers.interfaces)):
+    if answers.text and any((*answers[:5], answers.interfaces)):
         raise BadManifest(f"{where} holds a saved text and other answers, which would contradict each other")
     return answers
 
@@ -195,6 +199,15 @@ def _folder(value: dict[str, Any], at: str) -> RecordedFolder:
     return RecordedFolder(path, tuple(_entry(entry, at) for entry in _list(value.get("entries"), at)), None)
 
 
+def _exchange(value: dict[str, Any], at: str) -> ExchangeAnswer:
+    return ExchangeAnswer(
+        _text(value.get("address"), f"{at}.address"),
+        _bytes(value.get("request"), f"{at}.request"),
+        _bytes(value.get("reply", ""), f"{at}.reply"),
+        _text_or_none(value.get("error"), f"{at}.error"),
+    )
+
+
 def _entry(value: Any, at: str) -> Entry:
     if not isinstance(value, list) or not 2 <= len(value) <= len(Entry._fields):
         raise BadManifest(f"{at} holds {_short(value)}, not [name, kind, target, mode, uid, gid]")
@@ -215,6 +228,14 @@ def _file_name(value: Any, at: str) -> str:
 
 def _file_name_or_none(value: Any, at: str) -> str | None:
     return None if value is None else _file_name(value, at)
+
+
+def _bytes(value: Any, at: str) -> bytes:
+    """Bytes as hexadecimal digits."""
+    try:
+        return bytes.fromhex(_text(value, at))
+    except ValueError as error:
+        raise BadManifest(f"{at} is {_short(value)}, not pairs of hexadecimal digits") from error
 
 
 def _text(value: Any, at: str) -> str:

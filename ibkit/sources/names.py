@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from ibkit.parsers import holds
+from ibkit.sources.messages import names_in
 from ibkit.sources.recording import RecordingSource
 from ibkit.sources.writer import Recorded
 
@@ -38,6 +39,8 @@ _USERS = re.compile(r"/(?:home|users)/([A-Za-z_][\w.-]{0,31})|\b(?:USER|LOGNAME|
 _HOST_FILES = re.compile(
     r"(?:^|[/_.-])(?:hostfile|machinefile|hosts|nodes|nodelist|machines)(?:[/_.-]|$)", re.IGNORECASE
 )
+#: Files each of whose lines starts with a host's name or address.
+_FILES_OF_NAMES = ("/ibacm_hosts.data", "/ibacm_addr.cfg")
 _DESCRIPTIONS = re.compile(
     r"\"([^\"\n]{1,80})\"|'([^'\n]{1,80})'|Node ?Description:?\.{2,}(.{1,80})|^(?:CA|RT|Router): (.{1,80}):$"
     r"|^Switch: 0x[0-9a-f]+ (.{1,80}):$",
@@ -104,6 +107,11 @@ def _in_source(source: RecordingSource) -> Iterator[str]:
     for file in source.files.values():
         if file.path.endswith("/node_desc") and file.data:
             yield from _in_descriptions([_text(file.data)])
+        elif file.path.endswith(_FILES_OF_NAMES) and file.data:
+            yield from re.findall(rf"^{_NAME}(?=\s)", _text(file.data), re.MULTILINE)
+    for exchange in source.exchanges.values():
+        for name in names_in(exchange):
+            yield from re.findall(rf"\A{_NAME}\Z", name)
     devices = source.verbs_answer.devices if source.verbs_answer else None
     for device in devices if isinstance(devices, list) else ():
         if isinstance(device, dict):

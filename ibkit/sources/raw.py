@@ -15,6 +15,7 @@ from ibkit.parsers.erased import BinaryIO
 from ibkit.sources.base import (
     NOT_RECORDED,
     CommandAnswer,
+    ExchangeAnswer,
     FileAnswer,
     FolderAnswer,
     InterfacesAnswer,
@@ -73,6 +74,10 @@ class RawSource:
     def interfaces(self) -> InterfacesAnswer:
         """Nothing."""
         return InterfacesAnswer(error=NOT_RECORDED)
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """Nothing."""
+        return ExchangeAnswer(address, request, error=NOT_RECORDED)
 
     @property
     def text(self) -> SavedText:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ibkit.sources.base import CommandAnswer, FileAnswer, FolderAnswer, InterfacesAnswer, SavedText, Source, VerbsAnswer
+from ibkit.sources.base import (
+    CommandAnswer,
+    ExchangeAnswer,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    SavedText,
+    Source,
+    VerbsAnswer,
+)
 
 
 class RecordingSource:
@@ -19,6 +28,7 @@ class RecordingSource:
         self.folders: dict[str, FolderAnswer] = {}
         self.verbs_answer: VerbsAnswer | None = None
         self.interfaces_answer: InterfacesAnswer | None = None
+        self.exchanges: dict[tuple[str, bytes], ExchangeAnswer] = {}
         #: What the wrapped source reads its answers from, if that is a saved text: it is recorded in their place.
         self.text: SavedText | None = None
 
@@ -52,3 +62,10 @@ class RecordingSource:
         if self.interfaces_answer is None:
             self.interfaces_answer = self._wrapped.interfaces()
         return self.interfaces_answer
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """Ask once, then answer from the record."""
+        key = (address, request)
+        if key not in self.exchanges:
+            self.exchanges[key] = self._wrapped.exchange(address, request, deadline_seconds=deadline_seconds)
+        return self.exchanges[key]

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from ibkit import __version__
 from ibkit.errors import IbkitError
 from ibkit.parsers.records import NamedTuple
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, SavedText
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, ExchangeAnswer, FileAnswer, SavedText
 from ibkit.sources.manifest import FORMAT, MANIFEST
 from ibkit.sources.recording import RecordingSource
 from ibkit.sources.site import JobFile
@@ -83,7 +83,7 @@ def write_capture(path: str, recorded: Recorded) -> None:
 def _write_folder(path: str, recorded: Recorded) -> None:
     os.mkdir(path)
     folders = {path}
-    for name, opener in _contents(recorded):
+    for name, opener in contents(recorded):
         full = os.path.join(path, name)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         folders.add(os.path.dirname(full))
@@ -106,7 +106,7 @@ def _write_archive(path: str, top: str, recorded: Recorded) -> None:
             gzip.GzipFile("", "wb", fileobj=file, mtime=seconds) as packed,
             tarfile.open(fileobj=packed, mode="w") as archive,
         ):
-            for name, opener in _contents(recorded):
+            for name, opener in contents(recorded):
                 # A log may still grow, and its size has to be written before it: so a copy is packed.
                 with opener() as content, tempfile.TemporaryFile(dir=os.path.dirname(path)) as copy:
                     shutil.copyfileobj(content, copy)
@@ -118,8 +118,8 @@ def _write_archive(path: str, top: str, recorded: Recorded) -> None:
         os.fsync(file.fileno())
 
 
-def _contents(recorded: Recorded) -> Iterator[_Content]:
-    """All files of the capture; the manifest comes last."""
+def contents(recorded: Recorded) -> Iterator[_Content]:
+    """All files of the capture, each with what opens its bytes; the manifest comes last."""
     names = _Names()
     files: list[_Content] = []
     hosts = []
@@ -148,6 +148,9 @@ def _answers(source: RecordingSource, folder: str, names: _Names, files: list[_C
         yield {"kind": "verbs", **_present(source.verbs_answer._asdict())}
     if source.interfaces_answer is not None and source.interfaces_answer.error != NOT_RECORDED:
         yield {"kind": "interfaces", **_present(source.interfaces_answer._asdict())}
+    for exchange in source.exchanges.values():
+        if exchange.error != NOT_RECORDED:
+            yield {"kind": "exchange", **_exchange(exchange)}
     for path, listing in sorted(source.folders.items()):
         if listing.error is not None:
             if listing.error != NOT_RECORDED:
@@ -173,6 +176,12 @@ def _command(answer: CommandAnswer, folder: str, names: _Names, files: list[_Con
         "seconds": answer.seconds,
         **_present({"failure": answer.failure}),
     }
+
+
+def _exchange(answer: ExchangeAnswer) -> dict[str, Any]:
+    reply = answer.reply.hex() or None
+    told = {"address": answer.address, "request": answer.request.hex(), "reply": reply, "error": answer.error}
+    return _present(told)
 
 
 def _file(answer: FileAnswer, folder: str, names: _Names, files: list[_Content]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ibkit.sources.base import (
     NOT_RECORDED,
     CommandAnswer,
     Entry,
+    ExchangeAnswer,
     FileAnswer,
     FolderAnswer,
     InterfacesAnswer,
@@ -67,6 +68,13 @@ folders = st.builds(FolderAnswer, paths, st.lists(entries, max_size=4).map(tuple
 verbs = (
     st.none() | st.builds(VerbsAnswer, json_values, st.none()) | st.builds(VerbsAnswer, st.none(), st.text(max_size=9))
 )
+exchanges = st.builds(
+    ExchangeAnswer,
+    address=st.sampled_from(["unix:/run/ibacm.sock", "tcp:127.0.0.1:6125", "udp:10.0.0.1:4791"]),
+    request=outputs,
+    reply=outputs,
+    error=st.none() | errors,
+)
 interfaces = st.none() | st.builds(InterfacesAnswer, json_values, json_values, st.none() | st.text(max_size=9))
 
 
@@ -88,6 +96,9 @@ class Said:
     def interfaces(self):
         return InterfacesAnswer(error=NOT_RECORDED)
 
+    def exchange(self, address, request, *, deadline_seconds=5.0):
+        return ExchangeAnswer(address, request, error=NOT_RECORDED)
+
 
 @st.composite
 def recordings(draw) -> RecordingSource:
@@ -97,6 +108,7 @@ def recordings(draw) -> RecordingSource:
     source.folders = {answer.path: answer for answer in draw(st.lists(folders, max_size=3))}
     source.verbs_answer = draw(verbs)
     source.interfaces_answer = draw(interfaces)
+    source.exchanges = {(answer.address, answer.request): answer for answer in draw(st.lists(exchanges, max_size=3))}
     return source
 
 
@@ -107,6 +119,8 @@ def assert_same(replay, recording: RecordingSource) -> None:
         assert replay.read(path) == file
     for path, folder in recording.folders.items():
         assert replay.list(path) == folder
+    for (address, request), exchange in recording.exchanges.items():
+        assert replay.exchange(address, request) == exchange
     assert replay.interfaces() == (recording.interfaces_answer or InterfacesAnswer(error=NOT_RECORDED))
     assert replay.verbs() == (recording.verbs_answer or VerbsAnswer(error=NOT_RECORDED))
 

@@ -8,6 +8,7 @@ from ibkit.sources.base import (
     NOT_RECORDED,
     CommandAnswer,
     Entry,
+    ExchangeAnswer,
     FileAnswer,
     FolderAnswer,
     InterfacesAnswer,
@@ -52,6 +53,10 @@ class Answers:
     def interfaces(self) -> InterfacesAnswer:
         """Nothing."""
         return InterfacesAnswer(error=NOT_RECORDED)
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """Nothing."""
+        return ExchangeAnswer(address, request, error=NOT_RECORDED)
 
 
 def said(stdout: str = "", stderr: str = "", exit_status: int | None = 0, failure: str | None = None) -> CommandAnswer:

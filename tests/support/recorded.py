@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, FileAnswer, FolderAnswer, InterfacesAnswer, VerbsAnswer
+from ibkit.sources.base import (
+    NOT_RECORDED,
+    CommandAnswer,
+    ExchangeAnswer,
+    FileAnswer,
+    FolderAnswer,
+    InterfacesAnswer,
+    VerbsAnswer,
+)
 
 
 def said(command: str, stdout: str = "", stderr: str = "", exit_status: int | None = 0) -> CommandAnswer:
@@ -40,3 +48,6 @@ class Recorded:
 
     def interfaces(self) -> InterfacesAnswer:
         return InterfacesAnswer(error=NOT_RECORDED)
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        return ExchangeAnswer(address, request, error=NOT_RECORDED)

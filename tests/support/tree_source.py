@@ -11,6 +11,7 @@ from ibkit.sources.base import (
     NOT_RECORDED,
     CommandAnswer,
     Entry,
+    ExchangeAnswer,
     FileAnswer,
     FolderAnswer,
     InterfacesAnswer,
@@ -83,3 +84,7 @@ class TreeSource(LiveSource):
     def interfaces(self) -> InterfacesAnswer:
         """The made-up answer of netifaces and psutil."""
         return self._interfaces
+
+    def exchange(self, address: str, request: bytes, *, deadline_seconds: float = 5.0) -> ExchangeAnswer:
+        """A tree has no services."""
+        return ExchangeAnswer(address, request, error=NOT_RECORDED)
