@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ibkit.model.fabric import AGGREGATION_NODE, CHANNEL_ADAPTER, ROUTER, SWITCH, End, Fabric, FabricPort, Link, Node
+from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN, LinkGrade
+from ibkit.model.selection import Selection, everything
 from ibkit.parsers.base import Problem
 
 SCHEMA = "ibkit.fabric/1"
 
 NODE_COLUMNS = ("guid", "type", "name", "ports", "linked_ports", "lid", "system_image_guid", "vendor_id", "device_id")
 LINK_COLUMNS = ("a_guid", "a_port", "a_name", "b_guid", "b_port", "b_name", "width", "speed")
+GRADED_LINK_COLUMNS = (*LINK_COLUMNS, "verdict", "cause", "text")
 PORT_COLUMNS = (
     "guid", "port", "name", "lid", "linked", "width", "speed", "peer_guid", "peer_port", "peer_name", "state",
     "physical_state",
@@ -40,24 +44,43 @@ def rates(fabric: Fabric) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def fabric_document(fabric: Fabric, *, with_ports: bool = False) -> dict[str, Any]:
-    """All of it, in order of GUID and port; the ports one by one only where asked for."""
+def verdicts(grades: Mapping[Link, LinkGrade]) -> dict[str, int]:
+    """How many links have each verdict, the worst first."""
+    counts = Counter(grade.verdict for grade in grades.values())
+    return {verdict: counts[verdict] for verdict in (SLOW, SUSPECTED, UNKNOWN, OK)}
+
+
+def fabric_document(
+    fabric: Fabric,
+    selection: Selection | None = None,
+    *,
+    with_ports: bool = False,
+    grades: Mapping[Link, LinkGrade] | None = None,
+) -> dict[str, Any]:
+    """All of it or what was selected, in order of GUID and port; the ports one by one only where asked for. With the
+    ``grades`` of all links, those that are shown have theirs.
+    """
+    selection = selection or everything(fabric)
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "summary": summary(fabric),
         "complete": fabric.complete,
         "problems": [_problem(problem) for problem in fabric.problems],
-        "nodes": [_node(node) for node in fabric.nodes.values()],
-        "links": [_link(link) for link in fabric.links],
+        "nodes": [_node(node) for node in selection.nodes],
     }
+    if grades is None:
+        document["links"] = [_link(link) for link in selection.links]
+    else:
+        document["verdicts"] = verdicts(grades)
+        document["links"] = [_link(link) | grades[link]._asdict() for link in selection.links]
     if with_ports:
-        document["ports"] = [_port(node, port) for node in fabric.nodes.values() for port in node.ports]
+        document["ports"] = [_port(node, port) for node, port in selection.ports]
     return document
 
 
-def node_rows(fabric: Fabric) -> Iterator[list[Any]]:
+def node_rows(fabric: Fabric, selection: Selection | None = None) -> Iterator[list[Any]]:
     """One row per node in the order of NODE_COLUMNS."""
-    for node in fabric.nodes.values():
+    for node in (selection or everything(fabric)).nodes:
         linked = sum(port.linked is True for port in node.ports)
         yield [
             node.guid, node.type, node.name, node.port_count, linked, lid_of(node), node.system_image_guid,
@@ -65,24 +88,29 @@ def node_rows(fabric: Fabric) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-def link_rows(fabric: Fabric) -> Iterator[list[Any]]:
+def link_rows(fabric: Fabric, selection: Selection | None = None) -> Iterator[list[Any]]:
     """One row per link in the order of LINK_COLUMNS."""
-    for link in fabric.links:
+    for link in (selection or everything(fabric)).links:
         yield [
             link.a.guid, link.a.port, fabric.nodes[link.a.guid].name,
             link.b.guid, link.b.port, fabric.nodes[link.b.guid].name, link.width, link.speed,
         ]  # fmt: skip
 
 
-def port_rows(fabric: Fabric) -> Iterator[list[Any]]:
+def port_rows(fabric: Fabric, selection: Selection | None = None) -> Iterator[list[Any]]:
     """One row per port in the order of PORT_COLUMNS."""
-    for node in fabric.nodes.values():
-        for port in node.ports:
-            peer = port.peer
-            peer_cells = [peer.guid, peer.port, fabric.nodes[peer.guid].name] if peer else [None] * 3
-            linked = None if port.linked is None else "yes" if port.linked else "no"
-            states = port.state, port.physical_state
-            yield [node.guid, port.number, node.name, port.lid, linked, port.width, port.speed, *peer_cells, *states]
+    for node, port in (selection or everything(fabric)).ports:
+        peer = port.peer
+        peer_cells = [peer.guid, peer.port, fabric.nodes[peer.guid].name] if peer else [None] * 3
+        linked = None if port.linked is None else "yes" if port.linked else "no"
+        states = port.state, port.physical_state
+        yield [node.guid, port.number, node.name, port.lid, linked, port.width, port.speed, *peer_cells, *states]
+
+
+def graded_link_rows(fabric: Fabric, selection: Selection, grades: Mapping[Link, LinkGrade]) -> Iterator[list[Any]]:
+    """One row per link in the order of GRADED_LINK_COLUMNS."""
+    for link, row in zip(selection.links, link_rows(fabric, selection), strict=True):
+        yield [*row, *grades[link]]
 
 
 def lid_of(node: Node) -> int | None:

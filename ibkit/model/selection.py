@@ -1,0 +1,60 @@
+"""A part of a fabric that somebody asked for: what is at a switch, the ports without a link, some links. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ibkit.model.fabric import Fabric, FabricPort, Link, Node
+from ibkit.model.ids import Guid
+from ibkit.parsers.records import NamedTuple
+
+
+class Selection(NamedTuple):
+    """Links, ports with their nodes, and the nodes that these are of, in the order of the fabric's."""
+
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    ports: tuple[tuple[Node, FabricPort], ...]
+
+
+def everything(fabric: Fabric) -> Selection:
+    """All of it."""
+    nodes = tuple(fabric.nodes.values())
+    return Selection(nodes, fabric.links, tuple((node, port) for node in nodes for port in node.ports))
+
+
+def at_node(fabric: Fabric, guid: Guid) -> Selection:
+    """A node with its ports and links, and its neighbours."""
+    node = fabric.nodes[guid]
+    links = [link for link in fabric.links if guid in (link.a.guid, link.b.guid)]
+    return _with_nodes(fabric, links, [(node, port) for port in node.ports], (guid,))
+
+
+def only_links(fabric: Fabric, selection: Selection, keep: Callable[[Link], bool]) -> Selection:
+    """The links that are kept, and the nodes at their ends."""
+    return _with_nodes(fabric, [link for link in selection.links if keep(link)], ())
+
+
+def only_ports(fabric: Fabric, selection: Selection, keep: Callable[[FabricPort], bool]) -> Selection:
+    """The ports that are kept, and their nodes."""
+    return _with_nodes(fabric, (), [(node, port) for node, port in selection.ports if keep(port)])
+
+
+def is_down(port: FabricPort) -> bool | None:
+    """Whether a port has no link; None where that is not known, such as of an adapter's port that the sweep did not
+    come by.
+    """
+    if port.state is not None:
+        return port.state == "Down"
+    return None if port.linked is None else not port.linked
+
+
+def _with_nodes(
+    fabric: Fabric,
+    links: Iterable[Link],
+    ports: Iterable[tuple[Node, FabricPort]],
+    more: Iterable[Guid] = (),
+) -> Selection:
+    links, ports = tuple(links), tuple(ports)
+    wanted = {*more, *(end.guid for link in links for end in link[:2]), *(node.guid for node, _ in ports)}
+    return Selection(tuple(node for guid, node in fabric.nodes.items() if guid in wanted), links, ports)
