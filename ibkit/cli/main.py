@@ -30,10 +30,12 @@ COMMANDS = (
     Command("fabric", "switches, HCAs and links of the subnet", "fabric"),
     Command("sm", "subnet managers", "sm"),
     Command("counters", "traffic and error counters of every port", "counters"),
+    Command("check", "what is wrong with hosts and fabric, worst first", "check"),
     Command("consumers", "which processes and kernel services use the RDMA devices", "consumers"),
     Command("check-mpi-transport", "did the ranks of a job really use InfiniBand?", "check_mpi_transport"),
     Command("tui", "all of it on one screen, live or replayed", "tui"),
     Command("capture", "record what this host and its subnet say, to replay it elsewhere", "capture"),
+    Command("record", "record again and again into one file, to look back", "record"),
     Command("parse", "show what a parser reads in a tool's output", "parse"),
 )
 

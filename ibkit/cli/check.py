@@ -1,0 +1,140 @@
+"""The diagnosis of hosts and fabric: all rules over all that can be seen, worst finding first.
+
+`ibkit check --explain RULE` tells what a rule means, its limits and their source; docs/rules.md lists all. Two samples
+of the counters make rates: --interval on a live host, or --since with an earlier capture. Nothing is ever cleared.
+
+exit status: 0 no finding, and what was looked at is complete (the last lines say what that was); 1 a finding, of
+whatever severity is shown; 3 no finding, but something that was asked for is missing or not complete.
+With --nagios 0, 1, 2 and 3 are OK, WARNING, CRITICAL and UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from ibkit.cli.output import print_csv, print_json, print_problems, site_of
+from ibkit.display import clean
+from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
+from ibkit.export.check import COLUMNS, check_document, check_rows, explained, is_complete, nagios_line
+from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
+from ibkit.rules import catalogue
+from ibkit.rules.collecting import collect, problems_of
+from ibkit.rules.engine import diagnose
+from ibkit.rules.evidence import COUNTERS, FABRIC, HOSTS, MANAGERS, Evidence
+from ibkit.rules.rule import Rule
+
+OUTPUTS = ("json", "csv")
+
+#: What a diagnosis of everything looks at.
+_ALL_PARTS = (HOSTS, FABRIC, MANAGERS, COUNTERS)
+#: Members of an incident that a person reads.
+_SHOWN_MEMBERS = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to look for, and how to show it."""
+    parser.add_argument(
+        "--explain", metavar="RULE", help="tell what a rule means (R04, slow-link), and end; `all` tells all"
+    )
+    parser.add_argument(
+        "--rule", metavar="RULE", action="append",
+        help="only these rules: by number, by name, or hosts, fabric, counters, subnet-managers; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min-severity", metavar="WORD", choices=SEVERITIES, default=SEVERITIES[-1],
+        help="leave out findings below critical, warning or info",
+    )  # fmt: skip
+    parser.add_argument("--nagios", action="store_true", help="one line and performance data, for monitoring")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the diagnosis and return the exit status."""
+    if args.explain:
+        return _explain(args.explain)
+    rules = _chosen(args.rule)
+    site = site_of(args.from_path)
+    collected = collect(site)
+    diagnosis = diagnose(Evidence(collected), rules)
+    shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
+    diagnosis = diagnosis._replace(findings=shown)
+    parts = tuple(part for part in _ALL_PARTS if any(part in rule.needs for rule in rules))
+    decided = bool(diagnosis.looked_at) and all(
+        part.complete is True for part in diagnosis.looked_at if part.what in parts
+    )
+    problems = problems_of(collected)
+    if args.nagios:
+        status, line = nagios_line(diagnosis, is_decided=decided)
+        print(clean(line, 2000))
+        return status
+    if args.json:
+        print_json(check_document(diagnosis, problems, complete=is_complete(diagnosis, parts)))
+    elif args.csv:
+        print_csv(COLUMNS, check_rows(diagnosis))
+    else:
+        for text in _lines(diagnosis):
+            print(text)
+    print_problems(problems)
+    if diagnosis.findings:
+        return EXIT_FINDING
+    return EXIT_OK if decided else EXIT_UNDECIDED
+
+
+def _chosen(words: list[str] | None) -> tuple[Rule, ...]:
+    if not words:
+        return catalogue.ALL
+    chosen: list[Rule] = []
+    for word in words:
+        found = catalogue.find(word)
+        if not found:
+            raise IbkitError(f"--rule {word}: no such rule; `ibkit check --explain all` lists them")
+        chosen += found
+    return tuple(rule for rule in catalogue.ALL if rule in chosen)
+
+
+def _explain(word: str) -> int:
+    rules = catalogue.ALL if word == "all" else catalogue.find(word)
+    if not rules:
+        raise IbkitError(
+            f"--explain {word}: no such rule; there are {', '.join(rule.number for rule in catalogue.ALL)}"
+        )
+    print("\n".join(explained(rule) for rule in rules), end="")
+    return EXIT_OK
+
+
+def _lines(diagnosis: Diagnosis) -> Iterator[str]:
+    for finding in diagnosis.findings:
+        yield from _finding_lines(finding)
+        yield ""
+    counts = ", ".join(
+        f"{count} {severity}"
+        for severity in SEVERITIES
+        if (count := sum(one.severity == severity for one in diagnosis.findings))
+    )
+    yield f"findings: {counts or 'none'}"
+    for part in diagnosis.looked_at:
+        state = {True: "complete", False: "not complete", None: "whether that is all of it is not known"}[part.complete]
+        yield clean(f"looked at: {part.what}: {part.text} ({state})", 300)
+    missing: dict[tuple[str, str], list[str]] = {}
+    for one in diagnosis.undecided:
+        missing.setdefault((one.missing, one.get), []).append(one.rule)
+    for (what, how), rules in missing.items():
+        yield clean(f"undecided: {', '.join(dict.fromkeys(rules))}: {what}; {how}", 500)
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    where = f"  {finding.where}" if finding.where else ""
+    yield clean(f"{finding.severity.upper()}  {finding.rule} {finding.name}{where}", 500)
+    yield clean(f"  {finding.what}", 500)
+    if finding.since:
+        yield clean(f"  since: {finding.since}", 200)
+    for fact in finding.evidence[:_SHOWN_MEMBERS]:
+        source = f" ({fact.source}{f':{fact.line}' if fact.line is not None else ''})" if fact.source else ""
+        yield clean(f"  evidence: {fact.text}{source}", 500)
+    for word, text in (("why", finding.why), ("next", finding.fix), ("or else", finding.otherwise)):
+        if text:
+            yield f"  {word}: {text}"
+    for member in finding.members[:_SHOWN_MEMBERS]:
+        yield clean(f"  - {member.rule} {member.where}: {member.what}", 300)
+    if len(finding.members) > _SHOWN_MEMBERS:
+        yield f"  ... and {len(finding.members) - _SHOWN_MEMBERS} more; --json lists all"

@@ -1,0 +1,59 @@
+"""Run the rules over the evidence: findings, worst first, and what could not be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ibkit.model.findings import Diagnosis, Finding, Undecided, rank
+from ibkit.rules.evidence import Evidence
+from ibkit.rules.incidents import into_incidents
+from ibkit.rules.rule import Limits, Rule
+
+
+def diagnose(
+    evidence: Evidence, rules: Sequence[Rule], overrides: Mapping[str, Mapping[str, float]] | None = None
+) -> Diagnosis:
+    """What all rules say. ``overrides`` has other limits, by the number or the name of a rule."""
+    findings: list[Finding] = []
+    undecided: list[Undecided] = []
+    for rule in rules:
+        for said in _run(rule, evidence, limits_of(rule, overrides or {})):
+            if isinstance(said, Finding):
+                findings.append(said)
+            else:
+                undecided.append(said)
+    found = sorted(into_incidents(findings, evidence), key=order)
+    return Diagnosis(tuple(found), tuple(dict.fromkeys(undecided)), evidence.collected.looked_at)
+
+
+def limits_of(rule: Rule, overrides: Mapping[str, Mapping[str, float]]) -> Limits:
+    """A rule's limits; its name says more than its number, which several may share."""
+    limits = {limit.name: limit.default for limit in rule.limits}
+    for key in (rule.number, rule.name):
+        limits |= {name: value for name, value in overrides.get(key, {}).items() if name in limits}
+    return limits
+
+
+def order(finding: Finding) -> tuple[object, ...]:
+    """Worst first, then by number of the rule and by place."""
+    return rank(finding.severity), finding.rule, finding.name, finding.where
+
+
+def _run(rule: Rule, evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    lacks = [lack for part in rule.needs if (lack := evidence.lack(part))]
+    for lack in lacks:
+        yield Undecided(lack.missing, lack.get, rule.number, rule.name)
+    if lacks:
+        return
+    for said in rule.check(evidence, limits):
+        if isinstance(said, Undecided):
+            yield said._replace(rule=rule.number, name=rule.name)
+        else:
+            yield said._replace(
+                rule=rule.number,
+                name=rule.name,
+                severity=said.severity or rule.severity,
+                why=said.why or rule.paragraph("Why"),
+                fix=said.fix or rule.paragraph("Next"),
+                otherwise=said.otherwise or rule.paragraph("Else"),
+            )
