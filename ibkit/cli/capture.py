@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     with signals_raise():
         site = site_of(args.from_path)
         recorded, problems = record_site(site, note)
-        recorded = recorded._replace(job=(*site.job, *job), note=args.note or recorded.note)
+        recorded = recorded._replace(job=(*recorded.job, *job), note=args.note or recorded.note)
         if args.anonymise:
             recorded = _anonymised(recorded)
         write_capture(args.output, recorded)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from ibkit.collectors.consumers import collect_consumers
 from ibkit.collectors.counters import collect_counters
@@ -10,8 +11,14 @@ from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.subnet_manager import collect_subnet_managers
+from ibkit.errors import IbkitError
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
+from ibkit.sources.capture import ReplaySource
+from ibkit.sources.raw import RawSource
+from ibkit.sources.recording import RecordingSource
+from ibkit.sources.site import Site
+from ibkit.sources.writer import Recorded
 
 #: What is asked of a host: its name for people, and the collector's problems.
 OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = (
@@ -25,3 +32,57 @@ OF_THE_SUBNET: tuple[tuple[str, Callable[[Source], Sequence[Problem]]], ...] = (
     ("subnet managers", lambda source: collect_subnet_managers(source).problems),
     ("counters", lambda source: collect_counters(source).problems),
 )
+
+
+def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list[Problem]]:
+    """Run all collectors; what was asked and answered is the capture, their problems are for people.
+
+    ``tell`` hears what is being recorded.
+    """
+    problems: list[Problem] = []
+    hosts = []
+    for host in site.hosts:
+        source = _recording(host.source)
+        asked = _asked(host.source, source)
+        for what, collect in OF_A_HOST:
+            problems += _step(tell, f"{what} of {host.name}" if host.name else what, partial(collect, asked, host.name))
+        hosts.append((host.name, source))
+    subnet = _recording(site.subnet)
+    for what, collect_subnet in OF_THE_SUBNET:
+        problems += _step(tell, what, partial(collect_subnet, _asked(site.subnet, subnet)))
+    return Recorded(*_origin(site), tuple(hosts), subnet, site.job, site.origin.note), problems
+
+
+def _asked(source: Source, recording: RecordingSource) -> Source:
+    """Whom the collectors ask: a saved text itself, for it is no answer to any command, and they know that."""
+    return recording if recording.text is None else source
+
+
+def _recording(source: Source) -> RecordingSource:
+    """A recording source; of a capture it has all answers, also those that no collector asks for any more."""
+    recording = RecordingSource(source)
+    if isinstance(source, RawSource):
+        recording.text = source.text
+    if isinstance(source, ReplaySource):
+        source.ask_all(recording)
+    return recording
+
+
+def _step(tell: Callable[[str], None], what: str, collect: Callable[[], Sequence[Problem]]) -> Iterable[Problem]:
+    """One collector. If it breaks on what it meets here, the recorded answers are what its authors need to see."""
+    tell(f"recording {what}")
+    try:
+        return collect()
+    except (IbkitError, MemoryError):
+        raise
+    except Exception as error:
+        text = f"ibkit failed on what it read ({type(error).__name__}: {error}); please report it with this capture"
+        return [Problem("ibkit-failed", text, None, what)]
+
+
+def _origin(site: Site) -> tuple[str, str | None]:
+    if site.origin.kind != "live":
+        return next((host.name for host in site.hosts if host.name), site.origin.label), site.origin.time
+    from datetime import datetime
+
+    return site.origin.label, datetime.now().astimezone().isoformat(timespec="seconds")

@@ -12,8 +12,8 @@ from support.schemas import strict
 from support.sysfs_tree import multirail_host, softroce_host
 from support.tree_source import TreeSource
 
-from ibkit.cli import capture as command
 from ibkit.cli.main import main
+from ibkit.collectors import everything
 from ibkit.sources.base import TIMEOUT, VerbsAnswer
 from ibkit.sources.opening import open_site
 
@@ -222,7 +222,7 @@ def test_a_collector_that_breaks_costs_only_itself(host, tmp_path, capsys, monke
         source.run(["ibstat"])
         raise ZeroDivisionError("\x1b[2Joh")
 
-    monkeypatch.setattr(command, "OF_A_HOST", (("broken", broken), *command.OF_A_HOST))
+    monkeypatch.setattr(everything, "OF_A_HOST", (("broken", broken), *everything.OF_A_HOST))
     _, err = record(capsys, "-o", str(tmp_path / "c"))
     assert "ibkit failed on what it read (ZeroDivisionError: \\x1b[2Joh); please report it with this capture" in err
     assert "\x1b" not in err
