@@ -190,20 +190,24 @@ _TOOLS = (
         ("Operational Info",),
         "mlxlink",
     ),
-    Format("ibv_devices", "parse", r"device {2,40}\s{1,9}node GUID", ("node GUID",)),
+    Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",), "ibv_devices"),
     Format(
         "rdma",
         "status",
         r"(?:link |\d+/\d+: )\S{1,80}/\d+:? [^\n]{0,400}?\bphysical_state [A-Z_]"
-        r"|\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":",
-        ("physical_state",),
+        r"|\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"physical_state\":"
+        r"|\d{1,9}: \S{1,80}: node_type [a-z]|\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,300}?\"node_type\":"
+        r"|link \S{1,80}/\d{1,5}:? (?!lqpn )(?:[A-Za-z]\w{1,80} \d{1,20} ?){2}"
+        r"|\[\s{0,9}\{\s{0,99}\"ifname\":\s{0,9}\"[^\"\n]{1,80}\",\s{0,99}\"port\":\s{0,9}\d{1,5},\s{0,99}"
+        r"\"\w{1,80}\":\s{0,9}\d",
+        ("physical_state", "node_type", "link ", '"ifname"'),
         "rdma",
     ),
     Format(
         "rdma",
         "consumers",
-        r"link \S{1,80}/[\d-]+ (?:cm-idn|lqpn) \d"
-        r"|\[\s{0,9}\{\s{0,99}\"ifindex\":[^{}]{0,2000}?\"(?:cm-idn|lqpn)\":",
+        r"link \S{1,80}/[\d-]+:? (?:cm-idn|lqpn) \d"
+        r"|\[\s{0,9}[{\[]\s{0,99}\"ifindex\":[^{}\[\]]{0,2000}?\"(?:cm-idn|lqpn)\":",
         ("lqpn", "cm-idn"),
         "rdma",
     ),

@@ -9,6 +9,9 @@ Format: iproute2 ``rdma/{utils,link,dev,res-*,stat}.c`` (4.16 to 6.x). What a re
 - Keys in the text form are single words with one value; only ``comm`` may hold blanks.
 - ``rkey``, ``lkey`` and ``local_dma_lkey`` are hexadecimal, in JSON without ``0x``.
 - The JSON writer escapes an apostrophe, which JSON does not know.
+- Up to version 5.4, JSON rows of tracked objects stand in brackets instead of braces (``[["ifindex":0,...],[...]]``),
+  and ``rdma -j link`` names the port in ``ifname``, too (``mlx5_0/1``).
+- NVIDIA's own builds write a colon behind device and port.
 """
 
 from __future__ import annotations
@@ -16,31 +19,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 from ibkit.parsers.records import NamedTuple
 
-LINK, DEVICE, STATISTIC, QP, CM_ID, CQ, MR, PD, CTX, SRQ = (
-    "link", "dev", "statistic", "qp", "cm_id", "cq", "mr", "pd", "ctx", "srq",
+#: ``COUNTER`` is a set of counters bound to queue pairs (``rdma statistic qp``), ``STATISTIC`` the counters of a port.
+LINK, DEVICE, STATISTIC, COUNTER, QP, CM_ID, CQ, MR, PD, CTX, SRQ = (
+    "link", "dev", "statistic", "counter", "qp", "cm_id", "cq", "mr", "pd", "ctx", "srq",
 )  # fmt: skip
 #: The key that only rows of this kind have; the first that is there tells.
 _MARKS = (
-    ("cm-idn", CM_ID), ("qp-type", CM_ID), ("ps", CM_ID), ("lqpn", QP), ("cqn", CQ), ("cqe", CQ), ("mrn", MR),
-    ("mrlen", MR), ("srqn", SRQ), ("local_dma_lkey", PD), ("unsafe_global_rkey", PD), ("ctxn", CTX), ("pdn", PD),
-    ("physical_state", LINK), ("node_guid", DEVICE), ("users", PD),
+    ("cntn", COUNTER), ("cm-idn", CM_ID), ("qp-type", CM_ID), ("ps", CM_ID), ("lqpn", QP), ("cqn", CQ), ("cqe", CQ),
+    ("mrn", MR), ("mrlen", MR), ("srqn", SRQ), ("local_dma_lkey", PD), ("unsafe_global_rkey", PD), ("ctxn", CTX),
+    ("pdn", PD), ("physical_state", LINK), ("node_guid", DEVICE), ("users", PD),
 )  # fmt: skip
 
 _ROW = re.compile(
-    r"(?:(?:link|dev) ([^\s/:]{1,64})(?:/([0-9]{1,5}|-))?"
+    r"(?:(?:link|dev) ([^\s/:]{1,64})(?:/([0-9]{1,5}|-))?:?"
     r"|[0-9]{1,9}(?:/[0-9]{1,9})?: ([^\s/:]{1,64})(?:/([0-9]{1,5}))?:) +(\S.*)\Z"
 )
 _JSON = re.compile(r"^[ \t\ufeff]*(\[[ \t\r\n]{0,99}[{\]\[])", re.MULTILINE)
 #: The keys that may stand behind ``comm``.
 _AFTER_COMM = re.compile(r" (?:src-addr|dst-addr|drv_\w{1,40}) ")
+#: Second lines, of ``-d`` and of bound counters.
+_DETAILS = ("caps: <", "LQPN: <")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _SEPARATORS = " \t\r\n,[]"
+_OLD_ROWS = re.compile(r"\[\s*\[\s*\"")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]', re.DOTALL)
+_BRACES = str.maketrans("[]", "{}")
 
 
 class RdmaRow(NamedTuple):
@@ -68,29 +77,35 @@ class RdmaRow(NamedTuple):
 
 
 def parse(text: str, *, source: str = "") -> Parsed[tuple[RdmaRow, ...]]:
-    """Read all rows, of whatever kind. ``complete`` is False where the text is cut or damaged, True for whole JSON.
+    """Read all rows, of whatever kind; those of JSON come first. ``complete`` is False where the text is cut or
+    damaged, True where it is whole JSON and no rows in the other form.
 
     An empty JSON list is no row, and whole. Raises NotThisFormat where there is neither.
     """
-    if found := _JSON.search(text):
-        return _parse_json(text[found.start(1) :], source)
+    objects, whole, text = _without_json(text)
     lines, problems = lines_of(text, source)
-    told = Problems(source, problems)
-    rows = []
-    cut = False
+    is_text = whole is None
+    told = Problems(source, problems if is_text else [])
+    rows = [row for found in objects if (row := _json_row(found)) is not None]
+    if len(rows) < len(objects):
+        told.add("bad-line", f"{len(objects) - len(rows)} objects name no device", None)
+    if whole is False:
+        told.add("truncated", "the JSON ends before its end, or is damaged", None)
     for number, line in enumerate(lines, 1):
-        found = _ROW.match(line.strip(BEFORE))
+        line = line.strip(BEFORE)
+        found = _ROW.match(line)
         row = _row(found) if found else None
-        if row is None:
-            told.noise.add(number, line)
-        elif number == len(lines):  # the tool ends each line
-            cut = True
-            told.add("truncated", "the text ends inside this line, so it is not taken", number)
-        else:
+        if row is not None and number < len(lines):
             rows.append(row)
-    if not rows and not cut:
+            whole = whole and None
+        elif row is not None:  # the tool ends each line
+            whole = False
+            told.add("truncated", "the text ends inside this line, so it is not taken", number)
+        elif is_text and not line.startswith(_DETAILS):
+            told.noise.add(number, line)
+    if not rows and is_text and whole is None:
         raise NotThisFormat(f"{source or 'input'}: no row like 'link mlx5_0/1 state ACTIVE', so not output of rdma")
-    return Parsed(tuple(rows), told.all(), False if cut else None)
+    return Parsed(tuple(rows), told.all(), whole)
 
 
 def _row(found: re.Match[str]) -> RdmaRow | None:
@@ -114,28 +129,52 @@ def _row(found: re.Match[str]) -> RdmaRow | None:
     return RdmaRow(_kind(values), device, int(port) if port and port != "-" else None, _tidy(values))
 
 
-def _parse_json(text: str, source: str) -> Parsed[tuple[RdmaRow, ...]]:
-    told = Problems(source, [])
-    objects, whole = _objects(text)
-    rows = [row for found in objects if (row := _json_row(found)) is not None]
-    if len(rows) < len(objects):
-        told.add("bad-line", f"{len(objects) - len(rows)} objects name no device", None)
-    if not whole:
-        told.add("truncated", "the JSON ends before its end, or is damaged", None)
-    return Parsed(tuple(rows), told.all(), whole)
-
-
-def _objects(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """All objects up to the end or to the first damage, and whether that is the end. What follows is a prompt."""
+def _without_json(text: str) -> tuple[list[dict[str, Any]], bool | None, str]:
+    """The objects of all JSON lists in the text, whether these are whole (None: there is none), and the text that is
+    left, with as many lines. A damaged list is read up to the damage; what follows it is lost.
+    """
     decode = json.JSONDecoder(strict=False).raw_decode
-    repaired = _ESCAPE.sub(_known_escape, text)
-    for attempt in (text, repaired):
-        try:
-            value, _ = decode(attempt)
-            return [entry for entry in value if isinstance(entry, dict)], True
-        except (ValueError, RecursionError):
-            pass
-    return list(_scan(repaired)), False
+    objects: list[dict[str, Any]] = []
+    whole = None
+    left = []
+    place = 0
+    while found := _JSON.search(text, place):
+        start = found.start(1)
+        left.append(text[place:start])
+        for repair in (False, True):
+            if repair:
+                text = text[:start] + _with_braces(_ESCAPE.sub(_known_escape, text[start:]))
+            try:
+                value, place = decode(text, start)
+                break
+            except (ValueError, RecursionError):
+                pass
+        else:
+            return [*objects, *_scan(text[start:])], False, "".join(left)
+        whole = True
+        objects += (entry for entry in value if isinstance(entry, dict))
+        left.append("\n" * text.count("\n", start, place))
+    return objects, whole, "".join((*left, text[place:]))
+
+
+def _with_braces(text: str) -> str:
+    """The rows of a list that old versions wrote in brackets as objects."""
+    if not _OLD_ROWS.match(text):
+        return text
+    depth, ended = 0, False
+
+    def braces(found: re.Match[str]) -> str:
+        nonlocal depth, ended
+        mark = found[0]
+        if ended or mark[0] == '"':
+            return mark
+        depth += mark == "["
+        within = depth > 1
+        depth -= mark == "]"
+        ended = depth == 0
+        return mark.translate(_BRACES) if within else mark
+
+    return _TOKEN.sub(braces, text)
 
 
 def _scan(text: str) -> Iterator[dict[str, Any]]:
@@ -172,7 +211,7 @@ def _json_row(found: dict[str, Any]) -> RdmaRow | None:
         if key not in ("ifindex", "ifname", "port") and (value is None or isinstance(value, int | str))
     }
     number = port if isinstance(port, int) and not isinstance(port, bool) and 0 <= port < 1 << 16 else None
-    return RdmaRow(_kind(values), device, number, _tidy(values))
+    return RdmaRow(_kind(values), device.partition("/")[0] or device, number, _tidy(values))
 
 
 def _kind(values: dict[str, int | str | None]) -> str:

@@ -124,9 +124,17 @@ def test_multirail_host_and_what_is_around_it(capsys: pytest.CaptureFixture[str]
     port = devices["mlx5_0"]["ports"][0]
     assert (port["counters"]["link_downed"], port["counters"]["VL15_dropped"]) == (1, None)
     assert port["unreadable_counters"] == {"VL15_dropped": "N/A (no PMA)"}
-    assert "lifespan" not in port["hw_counters"]
+    assert port["hw_counters"] == {"out_of_sequence": 0, "rnr_nak_retry_err": 2}
+    assert {device["name"]: device["protocol"] for device in document["devices"]} == {
+        **dict.fromkeys(("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"), "ib"),
+        **dict.fromkeys(("mlx5_4", "mlx5_5", "mlx5_bond_0"), "roce"),
+    }
     interfaces = {one["name"]: one for one in document["interfaces"]}
     assert (interfaces["ib3"]["pkey"], interfaces["ib3"]["device"]) == ("0xffff", "mlx5_3")
+    assert interfaces["ib3"]["virtual_functions"] == []
+    assert [(one["number"], one["address"], one["vlan"]) for one in interfaces["ens3f0np0"]["virtual_functions"]] == [
+        (0, "02:63:c0:12:34:00", None), (1, "02:63:c0:12:34:01", 120),
+    ]  # fmt: skip
     assert len(interfaces["ib3"]["hardware_address"].split(":")) == 20
     assert len(document["neighbours"]) == 1
 

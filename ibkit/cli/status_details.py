@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ibkit.model.host import CounterTable, Hca, HcaPort, HostHcas, Interface, PciLink
+from ibkit.model.host import CounterTable, Hca, HcaPort, HostHcas, Interface, PciLink, VirtualFunction
 from ibkit.parsers.erased import Any
 
 
@@ -21,7 +21,10 @@ def details(hosts: Iterable[HostHcas]) -> Iterator[str]:
         if host.interfaces:
             yield ""
             yield f"{f'{host.host} ' if host.host else ''}interfaces"
-            yield from (f"  {_interface(one)}" for one in host.interfaces if one.device)
+            for one in host.interfaces:
+                if one.device:
+                    yield f"  {_interface(one)}"
+                    yield from (f"    {_virtual_function(function)}" for function in one.virtual_functions or ())
 
 
 def _lines(indent: str, facts: Iterable[tuple[str, Any]]) -> Iterator[str]:
@@ -34,6 +37,7 @@ def _device(hca: Hca) -> Iterator[tuple[str, Any]]:
     yield "told by", hca.source
     yield "error", hca.error
     yield "type", " ".join(word for word in (hca.node_type, hca.hca_type, hca.board_id) if word)
+    yield "planes of", hca.planes_of
     yield "firmware", hca.firmware
     yield "hardware", hca.hardware
     yield "driver", hca.driver
@@ -102,5 +106,14 @@ def _interface(one: Interface) -> str:
         f"{one.name:<12}", f"{one.device}/{one.port}", "up" if one.is_up else "down" if one.is_up is False else "?",
         f"P_Key {one.pkey}" if one.pkey is not None else None, f"MTU {one.mtu_bytes}", one.hardware_address,
         f"of {one.master}" if one.master else None, *one.addresses,
+    ]  # fmt: skip
+    return "  ".join(word for word in words if word)
+
+
+def _virtual_function(one: VirtualFunction) -> str:
+    words = [
+        f"VF {one.number:<3}", one.address, f"VLAN {one.vlan}" if one.vlan else None,
+        f"link {one.link_state}" if one.link_state else None, "trusted" if one.trusted else None,
+        f"port GUID {one.port_guid}" if one.port_guid is not None else None,
     ]  # fmt: skip
     return "  ".join(word for word in words if word)

@@ -15,13 +15,15 @@ _DIGITS = re.compile(r"([0-9]{1,9})")
 
 
 def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
-    """All RDMA devices: verbs and /sys speak where they show one that can be read, else ibstat.
+    """All RDMA devices: verbs, /sys and netlink speak where they show one that can be read, else ibstat.
 
     Without ``whole``, which is much cheaper, /sys is asked alone, and for the start of its GID and P_Key tables.
     """
     listing = source.list(sysfs.CLASS)
     names = sorted((entry.name for entry in listing.entries or () if entry.kind in ("link", "folder")), key=_natural)
     hcas, problems = _with_verbs(source, names) if whole else _from_sysfs(source, names)
+    if whole and listing.error != NOT_RECORDED:  # one tool's output would answer for netlink, too
+        hcas, problems = _with_netlink(source, hcas, problems)
     if any(hca.error is None for hca in hcas):
         hcas = with_planes(hcas)
         seen = HostHcas(host, tuple(hcas), (*problems, *_advice(hcas)))
@@ -45,11 +47,11 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
 def with_planes(hcas: Sequence[Hca]) -> list[Hca]:
     """Each device for subnet management of an XDR card with the name of the one whose planes its ports are.
 
-    The driver calls it smi and a number; both are of one PCI function, and of one card in any case.
+    Netlink names it. Else the device's name begins with smi, and both are of one PCI function, or at least of one card.
     """
     found = []
     for hca in hcas:
-        if hca.name.startswith("smi"):
+        if hca.name.startswith("smi") and not hca.planes_of:
             same = [one.name for one in hcas if not one.name.startswith("smi") and _is_one_card(one, hca)]
             hca = hca._replace(planes_of=same[0]) if len(same) == 1 else hca
         found.append(hca)
@@ -78,6 +80,16 @@ def _with_surroundings(source: Source, host: HostHcas) -> HostHcas:
 def _from_sysfs(source: Source, names: Iterable[str]) -> tuple[list[Hca], list[Problem]]:
     found = [sysfs.read_hca(source, name, whole=False) for name in names]
     return [hca for hca, _ in found], [problem for _, problems in found for problem in problems]
+
+
+def _with_netlink(source: Source, hcas: list[Hca], problems: list[Problem]) -> tuple[list[Hca], list[Problem]]:
+    from ibkit.collectors.netlink import merge_all, read_netlink  # only who asks for all of it pays for it
+
+    told, found = read_netlink(source)
+    if not hcas and not told:  # a kernel without RDMA has no such netlink; that it has none is told elsewhere
+        return hcas, problems
+    merged, differences = merge_all(hcas, told, whole=not found)
+    return merged, [*problems, *found, *differences]
 
 
 def _with_verbs(source: Source, names: Iterable[str]) -> tuple[list[Hca], list[Problem]]:

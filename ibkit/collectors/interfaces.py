@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from ibkit.collectors.merging import fill
 from ibkit.collectors.sysfs import NETDEV_CLASS
-from ibkit.model.host import Hca, HcaPort, Interface, Neighbour
-from ibkit.model.ids import PKey
+from ibkit.model.host import Hca, HcaPort, Interface, Neighbour, VirtualFunction
+from ibkit.model.ids import Guid, PKey
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.erased import Any
-from ibkit.parsers.ip_json import IpInterface, parse_addresses, parse_neighbours
+from ibkit.parsers.ip_json import IpInterface, IpVirtualFunction, parse_addresses, parse_neighbours
 from ibkit.sources.base import MISSING, NOT_RECORDED, Source
 from ibkit.sources.interfaces import NO_IMPORT
 
 ADDRESSES = ("ip", "-j", "-d", "addr")
+LINKS = ("ip", "-j", "link")
 NEIGHBOURS = ("ip", "-j", "neigh")
-#: Two netlink dumps (seconds).
+#: Netlink dumps (seconds).
 DEADLINE_SECONDS = 20.0
 
 LIBRARY = "netifaces and psutil"
@@ -36,10 +37,12 @@ def read_interfaces(
     if told is None and not library:
         return None, None, problems
     ports = {name: (hca, port) for hca in hcas for port in hca.ports for name in port.netdevs}
+    links = _ask(source, LINKS, parse_addresses, problems) if told is not None else None
+    functions = {one.name: tuple(map(_virtual_function, one.virtual_functions)) for one in links or ()}
     interfaces = []
     for one in library.values() if told is None else (_of_ip(one) for one in told):
         problems += _contradictions(one, library[one.name]) if one.name in library else ()
-        one = fill(one, library.get(one.name, one))
+        one = fill(one, library.get(one.name, one))._replace(virtual_functions=functions.get(one.name))
         interfaces.append(_with_port(source, one, *ports.get(one.name, (None, None))))
     neighbours = _ask(source, NEIGHBOURS, parse_neighbours, problems) if told is not None else None
     known = None if neighbours is None else tuple(
@@ -76,6 +79,18 @@ def _of_ip(told: IpInterface) -> Interface:
         told.master,
         told.link,
     )
+
+
+def _virtual_function(told: IpVirtualFunction) -> VirtualFunction:
+    return VirtualFunction(*told[:5], _guid(told.node_guid), _guid(told.port_guid))
+
+
+def _guid(text: str | None) -> Guid | None:
+    """Octets with colons."""
+    try:
+        return Guid.parse((text or "").replace(":", ""))
+    except ValueError:
+        return None
 
 
 def _of_library(source: Source, problems: list[Problem]) -> list[Interface] | None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # a parser is imported when its tool spoke
     from ibkit.parsers.ibdev2netdev import NetdevRow
     from ibkit.parsers.ibstat import IbstatDevice
     from ibkit.parsers.ibstatus import IbstatusPort
+    from ibkit.parsers.ibv_devices import ListedDevice
     from ibkit.parsers.ibv_devinfo import DevinfoDevice, DevinfoPort
     from ibkit.parsers.mlxlink import MlxlinkPort
     from ibkit.parsers.rdma import RdmaRow
@@ -51,11 +52,6 @@ _GAPS = ("truncated", "lost-heading", "tool-error", "more-problems")
 #: The tools read some files per port and take milliseconds, unless a card hangs.
 DEADLINE_SECONDS = 20.0
 
-_RDMA_STATES = {"NOP": "No state change", "DOWN": "Down", "INIT": "Initializing", "ARMED": "Armed", "ACTIVE": "Active"}
-_RDMA_PHYSICAL = {
-    "SLEEP": "Sleep", "POLLING": "Polling", "DISABLED": "Disabled", "ARMED": "PortConfigurationTraining",
-    "LINK_UP": "LinkUp", "LINK_ERROR_RECOVER": "LinkErrorRecovery", "PHY_TEST": "PhyTest",
-}  # fmt: skip
 _MLXLINK_STATES = {"Initialize": "Initializing", "Disable": "Down", "Polling": "Down"}
 _MLXLINK_PHYSICAL = {"Disable": "Disabled", "Disabled": "Disabled", "LinkUp": "LinkUp", "Polling": "Polling"}
 _ETHERNET_SPEED = re.compile(r"([0-9]{1,4})G(?:bE)?(?:_[0-9]X)?\Z")
@@ -237,8 +233,8 @@ def _devinfo_port(told: DevinfoPort) -> HcaPort:
     first = next((gid for index, gid, _ in gids if index == 0), None)
     return HcaPort(
         told.port,
-        state=STATE_OF_CODE.get(told.state or 0),
-        physical_state=PHYSICAL_STATE_OF_CODE.get(told.phys_state or 0),
+        state=None if told.state is None else STATE_OF_CODE.get(told.state),
+        physical_state=None if told.phys_state is None else PHYSICAL_STATE_OF_CODE.get(told.phys_state),
         link_layer=told.link_layer if told.link_layer in (INFINIBAND, ETHERNET) else None,
         lid=told.port_lid,
         lmc=told.port_lmc,
@@ -264,47 +260,21 @@ def _gid_type(kind: str | None, link_layer: str | None) -> str | None:
 
 
 def _of_rdma(rows: Iterable[RdmaRow]) -> Iterator[Hca]:
-    from ibkit.parsers import rdma
+    from ibkit.collectors.netlink import hcas_of
 
-    for row in rows:
-        if row.kind == rdma.DEVICE:
-            yield Hca(
-                row.device,
-                node_guid=_guid(row.text("node_guid")),
-                system_image_guid=_guid(row.text("sys_image_guid")),
-                firmware=row.text("fw"),
-                node_type={"ca": "CA", "rnic": "RNIC"}.get(row.text("node_type") or ""),
-                source="rdma",
-            )
-        elif row.kind == rdma.LINK and row.port is not None:
-            yield Hca(row.device, (_rdma_port(row, row.port),), source="rdma")
-
-
-def _rdma_port(row: RdmaRow, number: int) -> HcaPort:
-    """Only ports of an InfiniBand link layer have LIDs, and only others name a netdev."""
-    state, physical = row.text("state"), row.text("physical_state")
-    netdev = row.text("netdev")
-    return HcaPort(
-        number,
-        state=_RDMA_STATES.get(state or "", state),
-        physical_state=_RDMA_PHYSICAL.get(physical or "", physical),
-        link_layer=INFINIBAND if "lid" in row.values else ETHERNET if netdev else None,
-        lid=row.number("lid"),
-        lmc=row.number("lmc"),
-        sm_lid=row.number("sm_lid"),
-        netdevs=(netdev,) if netdev else (),
-        tables_whole=None,
-    )
+    return hcas_of(rows)
 
 
 def _of_netdevs(rows: Iterable[NetdevRow]) -> Iterator[Hca]:
     """The state of the interface is not the port's."""
+    from ibkit.collectors.netlink import STATES
+
     for name, group in groupby(rows, lambda row: row.device):
         told = list(group)
         ports = [
             HcaPort(
                 number,
-                state=_RDMA_STATES.get(rows_of[0].state or "", rows_of[0].state),
+                state=STATES.get(rows_of[0].state or "", rows_of[0].state),
                 netdevs=tuple(row.netdev for row in rows_of),
                 tables_whole=None,
             )
@@ -333,6 +303,10 @@ def _of_gids(rows: Iterable[GidRow]) -> Iterator[Hca]:
             tables_whole=None,
         )
         yield Hca(name, (port,), source="show_gids")
+
+
+def _of_device_list(devices: Iterable[ListedDevice]) -> Iterator[Hca]:
+    return (Hca(told.name, node_guid=_guid(told.node_guid), source="ibv_devices") for told in devices)
 
 
 def _of_mlxlink(ports: Iterable[MlxlinkPort]) -> Iterator[Hca]:
@@ -390,6 +364,7 @@ _READERS: tuple[tuple[str, Callable[[Any], Iterator[Hca]]], ...] = (
     ("ibdev2netdev", _of_netdevs),
     ("show_gids", _of_gids),
     ("mlxlink", _of_mlxlink),
+    ("ibv_devices", _of_device_list),
 )
 #: The tools whose output `ibkit status` reads from a file.
 TOOLS = tuple(tool for tool, _ in _READERS)

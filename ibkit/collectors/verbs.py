@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ibkit.collectors.merging import fill
+from ibkit.collectors.merging import contradictions, fill
 from ibkit.model.host import GidEntry, Hca, HcaPort
 from ibkit.model.ids import Gid, Guid, PKey
 from ibkit.model.port_state import (
@@ -37,6 +37,7 @@ _PORT_FIELDS = (
     "state", "physical_state", "link_layer", "reported_lid", "lmc", "sm_lid", "sm_sl", "rate_gbps", "width", "speed",
     "gids", "pkeys",
 )  # fmt: skip
+_SPEAKERS = ("by verbs", "in sysfs")
 
 
 def read_verbs(source: Source) -> tuple[dict[str, Hca], list[Problem]]:
@@ -58,7 +59,7 @@ def read_verbs(source: Source) -> tuple[dict[str, Hca], list[Problem]]:
 
 def merge(sysfs: Hca, verbs: Hca) -> tuple[Hca, list[Problem]]:
     """One device of two views. Verbs speaks, sysfs fills in what verbs does not know; a contradiction is told."""
-    problems = [_contradiction(sysfs.name, *found) for found in _conflicts(sysfs, verbs, _DEVICE_FIELDS)]
+    problems = list(contradictions(sysfs.name, verbs, sysfs, _DEVICE_FIELDS, _SPEAKERS))
     by_number = {port.port: port for port in verbs.ports}
     ports = []
     for port in sysfs.ports:
@@ -81,23 +82,8 @@ def _merge_port(where: str, sysfs: HcaPort, verbs: HcaPort) -> tuple[HcaPort, li
         # The kernel writes SDR for each speed that it has no name for, and verbs does not know this one either.
         sysfs = sysfs._replace(rate_gbps=None, width=None, speed=None)
         problems.append(Problem("unknown-speed", f"{where}: neither sysfs nor verbs has a name for the link's speed"))
-    problems += [_contradiction(where, *found) for found in _conflicts(sysfs, verbs, _PORT_FIELDS)]
+    problems += contradictions(where, verbs, sysfs, _PORT_FIELDS, _SPEAKERS)
     return fill(verbs, sysfs), problems
-
-
-def _conflicts(sysfs: Any, verbs: Any, fields: tuple[str, ...]) -> Iterator[tuple[str, Any, Any]]:
-    for field in fields:
-        one, other = getattr(sysfs, field), getattr(verbs, field)
-        if one not in (None, ()) and other not in (None, ()) and one != other:
-            yield field, one, other
-
-
-def _contradiction(where: str, field: str, sysfs: Any, verbs: Any) -> Problem:
-    return Problem("contradiction", f"{where}: {field} is {_short(verbs)} by verbs and {_short(sysfs)} in sysfs")
-
-
-def _short(value: Any) -> str:
-    return f"a table of {len(value)} entries" if isinstance(value, tuple) else str(value)
 
 
 def _devices(answer: VerbsAnswer) -> list[dict[str, Any]]:
@@ -135,8 +121,8 @@ def _port(told: dict[str, Any], hca: Hca) -> HcaPort:
     pkeys = told.get("pkeys")
     return HcaPort(
         _number(told, "port") or 0,
-        state=STATE_OF_CODE.get(_number(told, "state") or 0),
-        physical_state=PHYSICAL_STATE_OF_CODE.get(_number(told, "phys_state") or 0),
+        state=_coded(told, "state", STATE_OF_CODE),
+        physical_state=_coded(told, "phys_state", PHYSICAL_STATE_OF_CODE),
         link_layer=link_layer,
         lid=_number(told, "lid"),
         lmc=_number(told, "lmc"),
@@ -183,6 +169,11 @@ def _guid(told: dict[str, Any], name: str) -> Guid | None:
         return Guid.parse(_text(told, name) or "")
     except ValueError:
         return None
+
+
+def _coded(told: dict[str, Any], name: str, words: dict[int, str]) -> str | None:
+    code = _number(told, name)
+    return None if code is None else words.get(code)
 
 
 def _number(told: dict[str, Any], name: str) -> int | None:

@@ -91,6 +91,7 @@ def _device(host: HostHcas, hca: Hca) -> dict[str, Any]:
         "vendor_part_id": hca.vendor_part_id,
         "node_description": hca.node_description,
         "planes_of": hca.planes_of,
+        "protocol": hca.protocol,
         "pci": None if hca.pci is None else _pci(hca.pci),
         "hw_counters": _counters(hca.hw_counters),
         "error": hca.error,
@@ -153,6 +154,12 @@ def _interface(host: HostHcas, one: Interface) -> dict[str, Any]:
         "pkey": _text(one.pkey),
         "gid_indexes": list(one.gid_indexes),
         "gateways": None if one.gateways is None else list(one.gateways),
+        "virtual_functions": None
+        if one.virtual_functions is None
+        else [
+            {**function._asdict(), "node_guid": _text(function.node_guid), "port_guid": _text(function.port_guid)}
+            for function in one.virtual_functions
+        ],
     }
 
 

@@ -50,13 +50,29 @@ class PciFunction(NamedTuple):
     links: tuple[PciLink, ...] = ()
 
 
+class VirtualFunction(NamedTuple):
+    """A virtual function as the host of its physical one has set it up. ``address`` is what it is given as hardware
+    address, ``link_state`` auto, enable or disable; ``node_guid`` and ``port_guid`` are InfiniBand's, and zero until
+    somebody gives it one: then its port stays Down.
+    """
+
+    number: int
+    address: str | None = None
+    vlan: int | None = None
+    link_state: str | None = None
+    trusted: bool | None = None
+    node_guid: Guid | None = None
+    port_guid: Guid | None = None
+
+
 class Interface(NamedTuple):
     """A network interface. ``hardware_address`` is whole, 20 octets on IPoIB, ``addresses`` are ``ADDRESS/PREFIX``.
 
     ``kind`` is ether, infiniband, loopback ...; ``detail`` ipoib, bond, vlan ... for a made one. ``master`` is the
     bond or bridge that it belongs to, ``parent`` the interface below it. ``device`` and ``port`` are the RDMA port
     behind it, ``pkey`` is IPoIB's partition, ``gid_indexes`` the port's GIDs that came from the interface.
-    ``gateways`` are those of default routes through it, ``speed_mbps`` is Ethernet's, in Mb/s.
+    ``gateways`` are those of default routes through it, ``speed_mbps`` is Ethernet's, in Mb/s. ``virtual_functions``
+    are those behind it; None where nobody listed them.
     """
 
     name: str
@@ -75,6 +91,7 @@ class Interface(NamedTuple):
     gid_indexes: tuple[int, ...] = ()
     gateways: tuple[str, ...] | None = None
     speed_mbps: int | None = None
+    virtual_functions: tuple[VirtualFunction, ...] | None = None
 
 
 class Neighbour(NamedTuple):
@@ -134,7 +151,8 @@ class Hca(NamedTuple):
     ``node_type`` is CA, RNIC (iWARP) ... as the kernel says, ``driver`` the kernel's driver of the bus device.
     ``vendor_id`` is the IEEE OUI of the vendor, ``vendor_part_id`` his number for the part. ``source`` is who spoke:
     verbs, sysfs or the tool. ``planes_of`` names the device whose link's planes its ports are (XDR). ``error`` says why
-    the device could not be read, then little else is known of it.
+    the device could not be read, then little else is known of it. ``protocol`` is what netlink says that it speaks: ib,
+    roce, iw, opa or usnic.
     """
 
     name: str
@@ -156,6 +174,7 @@ class Hca(NamedTuple):
     pci: PciFunction | None = None
     hw_counters: CounterTable | None = None
     planes_of: str | None = None
+    protocol: str | None = None
 
 
 class HostHcas(NamedTuple):

@@ -1,17 +1,20 @@
 """What a port's states say: one set of words for all sources, what is worth believing, and whether the port works.
 
 Words: ``port_state_str`` and ``port_phy_state_str`` of infiniband-diags' ``ibstat.c``. Codes: InfiniBand Architecture
-Specification volume 1, PortInfo (PortState, PortPhysicalState); the kernel's ``enum ib_port_state``.
+Specification volume 1, PortInfo (PortState, PortPhysicalState); the kernel's ``enum ib_port_state``; Omni-Path's own
+physical states: the kernel's ``include/rdma/opa_port_info.h``.
 """
 
 from __future__ import annotations
 
 from ibkit.model.host import Hca, HcaPort
 
-STATE_OF_CODE = {1: "Down", 2: "Initializing", 3: "Armed", 4: "Active"}
+#: Code 0: a driver that has not set the state.
+NO_CHANGE = "No state change"
+STATE_OF_CODE = {0: NO_CHANGE, 1: "Down", 2: "Initializing", 3: "Armed", 4: "Active"}
 PHYSICAL_STATE_OF_CODE = {
-    1: "Sleep", 2: "Polling", 3: "Disabled", 4: "PortConfigurationTraining", 5: "LinkUp", 6: "LinkErrorRecovery",
-    7: "PhyTest",
+    0: NO_CHANGE, 1: "Sleep", 2: "Polling", 3: "Disabled", 4: "PortConfigurationTraining", 5: "LinkUp",
+    6: "LinkErrorRecovery", 7: "PhyTest", 9: "Offline", 11: "Test",
 }  # fmt: skip
 INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
 #: Codes of verbs (libibverbs' ``verbs.h``): active_width to lanes, active_speed to name and Gb/s of one lane.
@@ -32,9 +35,10 @@ ACTIVE, DORMANT, FAULTY, UNKNOWN = "active", "dormant", "faulty", "unknown"
 #: Vendor and part as verbs tells them: Intel's Omni-Path adapters; Amazon, whose only adapter is EFA.
 _OPA_PARTS = ((0x1175, 0x24F0), (0x1175, 0x24F1))
 _AMAZON = 0x1D0F
+_OPA_NAMES = ("hfi1", "opap", "opao", "opax")
 
 TRAINING = "PortConfigurationTraining"
-_DORMANT_STATES = ("Sleep", "Polling", "Disabled")
+_DORMANT_STATES = ("Sleep", "Polling", "Disabled", "Offline")
 _LINKED_STATES = ("LinkUp", "LinkErrorRecovery")
 
 
@@ -83,16 +87,16 @@ def mtu_bytes(code: int | None) -> int | None:
 def transport_of(device: Hca, link_layer: str | None) -> str | None:
     """What a port of this device speaks: ib, roce, iwarp, opa, efa, or None.
 
-    Omni-Path and EFA have no node type of their own, so driver and name tell them; udev names Omni-Path devices
-    ``opa...`` (rdma-core's ``rdma-persistent-naming.rules``).
+    Omni-Path and EFA have no node type of their own, so netlink's protocol, driver and name tell them; udev names
+    Omni-Path devices ``opa...`` (rdma-core's ``rdma-persistent-naming.rules``).
     """
-    if device.driver == "hfi1" or device.name.startswith(("hfi1", "opap", "opao", "opax")):
+    if device.protocol == "opa" or device.driver == "hfi1" or device.name.startswith(_OPA_NAMES):
         return "opa"
     if (device.vendor_id, device.vendor_part_id) in _OPA_PARTS:
         return "opa"
     if device.driver == "efa" or device.name.startswith("efa_") or device.vendor_id == _AMAZON:
         return "efa"
-    if device.node_type and "RNIC" in device.node_type:
+    if device.protocol == "iw" or (device.node_type and "RNIC" in device.node_type):
         return "iwarp"
     if device.node_type not in (None, "CA", "switch", "Switch", "router", "Router"):
         return None

@@ -110,6 +110,7 @@ def test_all_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
         "link_downed          1",
         "VL15_dropped         ? (N/A (no PMA))",
         "bond0         mlx5_bond_0/1  up  MTU 9000  e8:eb:d3:77:88:00  10.0.0.21/24",
+        "VF 1    02:63:c0:12:34:01  VLAN 120  link auto",
         "ib2           mlx5_2/1  up  P_Key 0xffff  MTU 2044  "
         "00:00:00:62:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:aa:00:20  10.10.2.1/24",
     ):

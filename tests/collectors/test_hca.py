@@ -143,7 +143,7 @@ def test_a_container_whose_gids_begin_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "word"),
     [("1: DOWN", "Down"), ("2: INIT", "Initializing"), ("3: ARMED", "Armed"), ("4: ACTIVE", "Active"),
-     ("5: ACTIVE_DEFER", "ACTIVE_DEFER"), ("0: NOP", "NOP"), ("9: UNKNOWN", "UNKNOWN")],
+     ("5: ACTIVE_DEFER", "ACTIVE_DEFER"), ("0: NOP", "No state change"), ("9: UNKNOWN", "UNKNOWN")],
 )  # fmt: skip
 def test_state_words(tmp_path: Path, state: str, word: str) -> None:
     assert one_device(tmp_path, Port(state=state)).hcas[0].ports[0].state == word
@@ -153,7 +153,8 @@ def test_state_words(tmp_path: Path, state: str, word: str) -> None:
     ("state", "word"),
     [("1: Sleep", "Sleep"), ("2: Polling", "Polling"), ("3: Disabled", "Disabled"), ("5: LinkUp", "LinkUp"),
      ("4: PortConfigurationTraining", "PortConfigurationTraining"), ("6: LinkErrorRecovery", "LinkErrorRecovery"),
-     ("7: Phy Test", "PhyTest"), ("0: <unknown>", "<unknown>")],
+     ("7: Phy Test", "PhyTest"), ("0: <unknown>", "No state change"), ("9: <unknown>", "Offline"),
+     ("8: <unknown>", "<unknown>")],
 )  # fmt: skip
 def test_physical_state_words(tmp_path: Path, state: str, word: str) -> None:
     assert one_device(tmp_path, Port(phys_state=state)).hcas[0].ports[0].physical_state == word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,19 @@ from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.hca import collect_hcas
 from ibkit.model.host_findings import findings, is_decided
 
+#: Of that host; the other tools' answers are another one's.
+LINKS = [
+    {"ifname": f"mlx5_{device}", "port": port, "lid": 2 * device + port, "sm_lid": 1, "lmc": 0, "state": "ACTIVE",
+     "physical_state": "LINK_UP"}
+    for device in range(10) for port in (1, 2)
+]  # fmt: skip
+
 
 @pytest.fixture
 def source(tmp_path: Path) -> TreeSource:
     many_ports_host(tmp_path)
-    return TreeSource(tmp_path, tools=TOOLS)
+    netlink = {"rdma -j link": json.dumps(LINKS), "rdma -j dev": "[]", "rdma -j statistic": "[]"}
+    return TreeSource(tmp_path, tools=TOOLS | netlink)
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -16,6 +16,7 @@ from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.pci import PciBus
 from ibkit.collectors.port_counters import read_counters
 from ibkit.model.host import CounterTable, HostHcas, Interface, Neighbour, PciFunction, PciLink
+from ibkit.model.ids import Guid
 from ibkit.sources.base import InterfacesAnswer
 
 SLOT = "0000:18:00.0"
@@ -246,6 +247,29 @@ def test_no_file_is_read_twice(tmp_path: Path) -> None:
     source = TreeSource(tmp_path, tools=TOOLS)
     collect_hcas(source, "gpu01")
     assert [path for path, count in source.asked.items() if count > 1] == []
+
+
+def test_virtual_functions_of_infiniband(tmp_path: Path) -> None:
+    """The second has no GUID yet. Versions of ip before 5.1 call the address mac."""
+    from ibkit.parsers.ip_json import parse_addresses
+
+    rows = [{"ifname": "ib2", "num_vf": 2, "vfinfo_list": [
+        {"vf": 0, "link_type": "infiniband", "address": IPOIB_ADDRESS, "broadcast": "00:ff", "spoofchk": False,
+         "node guid": "b8:ce:f6:03:00:bb:00:01", "port guid": "b8:ce:f6:03:00:bb:00:02", "link_state": "enable",
+         "trust": True},
+        {"vf": 1, "mac": IPOIB_ADDRESS, "node guid": "00:00:00:00:00:00:00:00", "port guid": "x", "vlan": 7},
+        {"vf": True}, 5,
+    ]}]  # fmt: skip
+    assert [one.number for one in parse_addresses(json.dumps(rows)).value[0].virtual_functions] == [0, 1]
+    host = of_library(
+        tmp_path, {"ip -j -d addr": '[{"ifname": "ib2"}, {"ifname": "ib3"}]', "ip -j link": json.dumps(rows)}
+    )
+    first, second = by_name(host)["ib2"].virtual_functions or ()
+    assert (first.node_guid, first.port_guid, first.trusted, first.link_state, first.vlan) == (
+        Guid(0xB8CEF60300BB0001), Guid(0xB8CEF60300BB0002), True, "enable", None,
+    )  # fmt: skip
+    assert (second.node_guid, second.port_guid, second.vlan, second.address) == (0, None, 7, IPOIB_ADDRESS)
+    assert by_name(host)["ib3"].virtual_functions is None
 
 
 def test_odd_rows_of_ip() -> None:

@@ -51,7 +51,7 @@ COMMANDS = {
     "ibhosts": "parse", "iblinkinfo": "fabric", "ibnetdiscover": "fabric", "ibportstate": "parse",
     "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "parse", "ibtracert": "parse", "ibstat": "status",
     "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status", "mlxlink": "status",
-    "ibv_devices": "parse", "ibv_devinfo": "status", "rdma": "status",
+    "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
     **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
     "ibsim-console": "parse", "ibsim-netlist": "parse",
     "ibaddr": "parse", "opensm": "parse", "opensm-subnet.lst": "fabric",

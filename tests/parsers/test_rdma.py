@@ -35,7 +35,10 @@ def test_queue_pairs_of_two_ranks() -> None:
 
 
 def test_both_forms_say_the_same() -> None:
-    for name, moving in (("connections", ()), ("queue-pairs", ("rq-psn", "sq-psn")), ("link", ("netdev_index",))):
+    for name, moving in (
+        ("connections", ()), ("queue-pairs", ("rq-psn", "sq-psn")), ("link", ("netdev_index",)), ("devices", ()),
+        ("statistics", ()),
+    ):  # fmt: skip
         text, told = parse(sample(name)), parse(sample(f"{name}-json"))
         assert told.complete is True
         for one, other in zip(text.value, told.value, strict=True):
@@ -77,6 +80,54 @@ def test_kinds() -> None:
     rows = parse("\n".join(lines) + "\n").value
     assert [row.kind for row in rows] == list(lines.values())
     assert rows[1].text("lkey") == "4c8"
+
+
+def test_details_are_no_noise() -> None:
+    assert parse(sample("devices-details")).problems == ()
+    parsed = parse("link mlx5_2/1 cntn 4 qp-type RC rx_write_requests 0 \n    LQPN: <178>\n")
+    assert ([row.kind for row in parsed.value], parsed.problems) == ([rdma.COUNTER], ())
+
+
+def test_a_colon_behind_the_port() -> None:
+    """As NVIDIA's builds have it, and old ones with the index before it."""
+    for line in ("link mlx5_0/1: state ACTIVE physical_state LINK_UP netdev ens21f0 \n",
+                 "8/1: mlx5_0/1: state ACTIVE physical_state LINK_UP netdev ens21f0 \n"):  # fmt: skip
+        (row,) = parse(line).value
+        assert (row.kind, row.device, row.port, row.text("netdev")) == (rdma.LINK, "mlx5_0", 1, "ens21f0")
+
+
+#: What iproute2 4.16 to 5.4 prints: rows in brackets (rdma/res-qp.c), and the port in the device's name (link.c).
+OLD_QUEUE_PAIRS = (
+    '[["ifindex":1,"port":1,"ifname":"mlx5_0","lqpn":1,"type":"GSI","state":"RTS","sq-psn":0,"comm":"ib_core"],'
+    '["ifindex":1,"port":1,"ifname":"mlx5_0","lqpn":97,"rqpn":98,"type":"RC","state":"RTS","rq-psn":5,"sq-psn":7,'
+    '"path-mig-state":"MIGRATED","pid":77,"comm":"a [b] \\"c"]]\n'
+)
+
+
+def test_rows_in_brackets() -> None:
+    parsed = parse(OLD_QUEUE_PAIRS)
+    assert (parsed.complete, parsed.problems) == (True, ())
+    assert [(row.kind, row.device, row.port, row.number("lqpn"), row.text("comm")) for row in parsed.value] == [
+        (rdma.QP, "mlx5_0", 1, 1, "ib_core"), (rdma.QP, "mlx5_0", 1, 97, 'a [b] "c'),
+    ]  # fmt: skip
+    cut = parse(OLD_QUEUE_PAIRS[:150])
+    assert (cut.complete, [row.number("lqpn") for row in cut.value]) == (False, [1])
+
+
+def test_a_port_in_the_name() -> None:
+    old = '[{"ifindex":1,"port":1,"ifname":"mlx5_0/1","lid":13399,"state":"ACTIVE","physical_state":"LINK_UP"}]'
+    (row,) = parse(old).value
+    assert (row.device, row.port, row.number("lid")) == ("mlx5_0", 1, 13399)
+
+
+def test_both_forms_in_one_log() -> None:
+    """A session in which the tool ran twice and more; none of its rows is lost to the other form."""
+    log = "$ rdma link\n" + sample("link") + "$ rdma -j dev\n" + sample("devices-json") + "$ rdma -j -p link\n"
+    parsed = parse(log + sample("link-json-pretty") + "$ rdma statistic\n" + sample("statistics"))
+    assert sorted(row.kind for row in parsed.value) == sorted(
+        [rdma.LINK] * 4 + [rdma.DEVICE] * 2 + [rdma.STATISTIC] * 2
+    )
+    assert (parsed.complete, parsed.problems) == (None, ())
 
 
 def test_an_empty_list_is_whole() -> None:

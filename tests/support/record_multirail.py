@@ -43,6 +43,40 @@ ROWS = [
     }
     for device, number, kind, owner in KERNEL_QUEUE_PAIRS
 ]  # fmt: skip
+#: Device, GUID, firmware, and its port's row of ``rdma link``.
+LINKED = [
+    *(
+        (name, guid, "28.39.1002", {
+            "subnet_prefix": "fe80:0000:0000:0000", "lid": 0x41 + rail, "sm_lid": 1, "lmc": 0, "state": "ACTIVE",
+            "physical_state": "LINK_UP",
+        })
+        for rail, (name, guid) in enumerate(RAILS.items())
+    ),
+    ("mlx5_4", "9c63:c003:0012:3450", "22.36.1010",
+     {"state": "ACTIVE", "physical_state": "LINK_UP", "netdev": "ens3f0np0", "netdev_index": 6}),
+    ("mlx5_5", "9c63:c003:0012:3451", "22.36.1010",
+     {"state": "DOWN", "physical_state": "DISABLED", "netdev": "ens3f1np1", "netdev_index": 7}),
+    ("mlx5_bond_0", "e8eb:d303:0077:8800", "26.36.1010",
+     {"state": "ACTIVE", "physical_state": "LINK_UP", "netdev": "bond0", "netdev_index": 10}),
+]  # fmt: skip
+TOOLS |= {
+    "rdma -j link": json.dumps(
+        [{"ifindex": index, "ifname": name, "port": 1, **row} for index, (name, _, _, row) in enumerate(LINKED)],
+        separators=(",", ":"),
+    ) + "\n",
+    "rdma -j dev": json.dumps(
+        [
+            {"ifindex": index, "ifname": name, "node_type": "ca", "protocol": "ib" if "lid" in row else "roce",
+             "fw": fw, "node_guid": guid, "sys_image_guid": guid}
+            for index, (name, guid, fw, row) in enumerate(LINKED)
+        ],
+        separators=(",", ":"),
+    ) + "\n",
+    "rdma -j statistic": json.dumps(
+        [{"ifname": name, "port": 1, "out_of_sequence": 0, "rnr_nak_retry_err": 2} for name in RAILS],
+        separators=(",", ":"),
+    ) + "\n",
+}  # fmt: skip
 TOOLS |= {
     "rdma -j -d resource show qp": json.dumps(ROWS, separators=(",", ":")) + "\n",
     **{f"rdma -j -d resource show {kind}": "[]\n" for kind in ("cm_id", "ctx", "pd", "mr", "cq")},
@@ -76,6 +110,29 @@ INTERFACES = [
     _interface("eno2np1", "ether", "e8:eb:d3:77:88:00", None, master="bond0"),
     _interface("bond0", "ether", "e8:eb:d3:77:88:00", "10.0.0.21", linkinfo={"info_kind": "bond"}),
 ]  # fmt: skip
+#: Two virtual functions of mlx5_4, as ``ip link`` lists them.
+VIRTUAL_FUNCTIONS = [
+    {
+        "vf": number,
+        "link_type": "ether",
+        "address": f"02:63:c0:12:34:{number:02x}",
+        "broadcast": "ff:ff:ff:ff:ff:ff",
+        "vlan_list": [{"vlan": 120} if number else {}],
+        "rate": {"max_tx": 0, "min_tx": 0},
+        "spoofchk": False,
+        "link_state": "auto",
+        "trust": False,
+        "query_rss_en": False,
+    }
+    for number in range(2)
+]
+LINKS = [
+    {
+        **{key: value for key, value in row.items() if key not in ("addr_info", "linkinfo")},
+        **({"num_vf": 2, "vfinfo_list": VIRTUAL_FUNCTIONS} if row["ifname"] == "ens3f0np0" else {}),
+    }
+    for row in INTERFACES
+]
 NEIGHBOURS = [
     {
         "dst": "10.10.0.2", "dev": "ib0", "lladdr": "00:00:00:61:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:bb:00:00",
@@ -86,6 +143,7 @@ NEIGHBOURS = [
 TOOLS |= {
     "ip -j -d addr": json.dumps(INTERFACES, separators=(",", ":")) + "\n",
     "ip -j neigh": json.dumps(NEIGHBOURS, separators=(",", ":")) + "\n",
+    "ip -j link": json.dumps(LINKS, separators=(",", ":")) + "\n",
 }
 TOOLS |= {
     " ".join(LAUNCHERS): (
