@@ -110,13 +110,15 @@ _TOOLS = (
         "perfquery",
     ),
     Format("saquery", "parse", r"PKeyTableRecord dump:", ("PKeyTableRecord",), "saquery"),
+    Format("saquery", "sm", r"SMInfoRecord dump:|IsSM ports$", ("SMInfoRecord", "IsSM ports"), "saquery"),
     Format(
         "saquery",
-        "parse",
-        r"SMInfoRecord dump:|SA ClassPortInfo:|IsSM ports$",
-        ("SMInfoRecord", "SA ClassPortInfo", "IsSM ports"),
+        "fabric",
+        r"(?:Node|Link|PortInfo)Record dump:",
+        ("NodeRecord", "LinkRecord", "PortInfoRecord"),
         "saquery",
     ),
+    Format("saquery", "parse", r"SA ClassPortInfo:", ("SA ClassPortInfo",), "saquery"),
     Format("saquery", "parse", r"(?:PathRecord|GUIDInfo Record) dump:", ("PathRecord", "GUIDInfo Record"), "saquery"),
     Format("saquery", "parse", r"(?:LFT|MFT|SL2VLTable|SwitchInfo) ?Record dump:", ("Record dump:",), "saquery"),
     Format(
@@ -251,7 +253,12 @@ _TOOLS = (
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
     Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-)[^"\n]{1,64}"', ("Switch", "Hca")),
     Format(
-        "opensm log", "parse", r"(?:\w{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> ", ("] 0x",)
+        "opensm log",
+        "parse",
+        r"(?:OpenSM \$ )?(?:\S{3} \d\d )?\d\d:\d\d:\d\d \d{6} \[[0-9A-F]{4,16}\] 0x[0-9a-f]{2} -> "
+        r"|(?:\w{3} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:.+Z-]{8,32}) \S{1,255} (?:OpenSM|opensm)\[\d{1,10}\]: ",
+        ("] 0x", "OpenSM[", "opensm["),
+        "opensm_log",
     ),
 )
 
