@@ -4,6 +4,8 @@ Without a word a summary; `nodes`, `links` and `ports` list them. JSON has all o
 with `ports`. `--slow` lists the links that do not run as both of their ends can, or are suspected not to; `--down` the
 ports without a link; `--switch` what is at one switch: its ports, or with a word its neighbours or its links.
 
+The subnet administrator is asked first. Where none answers, or its records are not whole, each node is asked.
+
 exit status: 0 nothing speaks against it; 1 a finding, such as a port without a LID or a GUID seen twice, with
 --slow a slow link; 3 nothing could be seen, or it is known that something is missing, or with --slow, of some
 links it cannot be told.
@@ -15,6 +17,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.fabric import READS, collect_fabric
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
@@ -51,6 +54,8 @@ _Grades = dict[Link, LinkGrade]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to list, and what of it."""
     parser.add_argument("what", nargs="?", choices=(_NODES, _LINKS, _PORTS), help="list these instead of a summary")
+    add_device_arguments(parser)
+    parser.add_argument("--sweep", action="store_true", help="ask each node, too, and compare with what the SA knows")
     parser.add_argument(
         "--switch", metavar="NAME_OR_GUID", help="only what is at this switch; a part of a name will do"
     )
@@ -67,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         from ibkit.sources.raw import require_tool
 
         require_tool(site, READS, "fabric")
-    fabric = collect_fabric(site.subnet)
+    fabric = collect_fabric(site.subnet, through_of(args, site), sweep=args.sweep)
     asked = at_node(fabric, _switch(fabric, args.switch)) if args.switch and fabric.nodes else everything(fabric)
     grades = _grades(fabric, asked) if args.slow else None
     shown = asked

@@ -41,6 +41,34 @@ class Through(NamedTuple):
 ANY_PORT = Through()
 
 
+#: Why asking again would be in vain: the port cannot be used, nobody manages the subnet.
+_LASTING = frozenset({diag.NO_UMAD, diag.CANNOT_OPEN, diag.NO_SMI, diag.NO_DEVICE, diag.NO_SM})
+
+
+def ask(
+    source: Source, through: Through, tool: str, *options: str, deadline_seconds: float, longer_ms: int
+) -> CommandAnswer:
+    """Run a tool; once more where it failed for what may pass, with ``longer_ms`` of patience for each packet.
+
+    Our own time-out is never repeated. The second question has other words, so that a capture holds both answers.
+    """
+    answer = source.run(through.command(tool, *options), deadline_seconds=deadline_seconds)
+    if not _may_pass(answer):
+        return answer
+    longer = through.command(tool, "-t", str(longer_ms), *options)
+    again = source.run(longer, deadline_seconds=deadline_seconds)
+    return answer if again.failure == NOT_RECORDED else again
+
+
+def _may_pass(answer: CommandAnswer) -> bool:
+    """Whether it failed as tools do where a packet was lost or a manager busy."""
+    if answer.failure is not None or answer.exit_status in (0, None):
+        return False
+    messages = (*diag.parse_lines(answer.err), *diag.known_lines(answer.out))
+    refused = any(message.kind == diag.SA_STATUS and "result returned" in message.text for message in messages)
+    return not refused and _LASTING.isdisjoint(message.kind for message in messages)
+
+
 def label_of(source: Source, answer: CommandAnswer) -> str:
     """What problems name as their source: the command as typed, or the file that was given in its place."""
     if isinstance(source, RawSource):

@@ -20,6 +20,11 @@ FINDINGS = frozenset(
 ASIDES = frozenset({"noise", "port-guids", "bad-name", "several-forms", "several-sweeps", "no-lid", "duplicate-lid"})
 
 
+def lid_range(lid: int | None, lmc: int | None) -> range:
+    """The LIDs from ``lid`` on that an LMC gives (InfiniBand Architecture Specification volume 1, 4.1.3)."""
+    return range(0) if lid is None else range(lid, lid + (1 << (lmc or 0)))
+
+
 class End(NamedTuple):
     """One end of a link: a node's GUID and the port number on it."""
 
@@ -47,7 +52,8 @@ class FabricPort(NamedTuple):
     What follows is of its PortInfo (InfiniBand Architecture Specification volume 1, 14.2.5.6), None where only the
     topology is known: ``mtu_bytes`` is NeighborMTU and ``max_mtu_bytes`` MTUCap; the enabled and supported widths and
     speeds are the tool's words (1X or 4X); ``subnet_prefix`` is the GID prefix as a number; ``plane`` is the number of
-    the XDR plane that this port is of.
+    the XDR plane that this port is of; ``virtual_guids`` are those of the port's table behind its own (virtual
+    functions have them, or IPoIB children).
     """
 
     number: int
@@ -70,11 +76,18 @@ class FabricPort(NamedTuple):
     supported_speed: str | None = None
     subnet_prefix: int | None = None
     plane: int | None = None
+    virtual_guids: tuple[Guid, ...] | None = None
+
+    @property
+    def lids(self) -> range:
+        """All LIDs of the port: an LMC gives it 2**LMC, beginning with its own; none where that is not known."""
+        return lid_range(self.lid, self.lmc)
 
 
 class Node(NamedTuple):
     """``name`` is the raw node description. ``port_count`` is None for a node that is only named by a neighbour.
-    ``lid`` is port 0's for a switch and None where none is assigned; ``ports`` is in order of number.
+    ``lid`` is port 0's for a switch and None where none is assigned; ``ports`` is in order of number, from 1.
+    ``port0`` is a switch's management port, where PortInfo is known of it.
     """
 
     guid: Guid
@@ -87,6 +100,12 @@ class Node(NamedTuple):
     system_image_guid: Guid | None = None
     vendor_id: int | None = None
     device_id: int | None = None
+    port0: FabricPort | None = None
+
+    @property
+    def lids(self) -> range:
+        """All LIDs of a switch, which are those of its port 0."""
+        return lid_range(self.lid, self.lmc)
 
 
 class Fabric(NamedTuple):

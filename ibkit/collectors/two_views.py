@@ -1,0 +1,105 @@
+"""Two views of one subnet merged: a sweep, which asks each node now, and the SA, which tells what its manager knows.
+
+A whole sweep decides what is there, the SA adds what a sweep does not ask for. Where they differ, the sweep is shown
+and the difference is a problem: a cable was moved meanwhile, or the manager's picture is old. What a sweep lost, the SA
+may have: it is added. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ibkit.collectors.cabling import UNKNOWN_WORDS, Findings, end_key, end_text
+from ibkit.collectors.merging import fill
+from ibkit.model.fabric import UNKNOWN_TYPE, End, Fabric, FabricPort, Link, Node
+from ibkit.model.ids import Guid
+from ibkit.parsers.erased import Any
+
+#: What both views tell of a node or port and must agree on, with the word for people.
+_OF_A_NODE = (
+    ("type", "type"), ("port_count", "number of ports"), ("system_image_guid", "system image GUID"), ("lid", "LID"),
+)  # fmt: skip
+_OF_A_PORT = tuple(
+    (FabricPort._fields.index(field), word)
+    for field, word in (("lid", "LID"), ("width", "width"), ("speed", "speed"), ("state", "state"))
+)
+#: FDR10 is QDR to the SA.
+_SAME = frozenset({("FDR10", "QDR")})
+
+
+def merged(swept: Fabric, told: Fabric) -> Fabric:
+    """The fabric of ``swept`` with what ``told``, the SA's view, adds; its problems are those of both."""
+    findings = Findings(told.source or "")
+    links = {(link.a, link.b): link for link in swept.links}
+    strangers = [node for guid, node in told.nodes.items() if guid not in swept.nodes]
+    more = [link for link in told.links if (link.a, link.b) not in links]
+    if swept.complete is True:
+        _tell_of(strangers, more, findings)
+        strangers, more = [], []
+    taken = {end for link in swept.links for end in link[:2]}
+    added = {(link.a, link.b): link for link in more if taken.isdisjoint(link[:2])}
+    peers = {end: peer for a, b in added for end, peer in ((a, b), (b, a))}
+    nodes = {guid: _node(node, told.nodes.get(guid), peers, findings) for guid, node in swept.nodes.items()}
+    nodes |= {node.guid: node for node in strangers}
+    return swept._replace(
+        nodes=dict(sorted(nodes.items())),
+        links=tuple(sorted((links | added).values())),
+        problems=(*swept.problems, *findings.problems()),
+    )
+
+
+def _tell_of(nodes: list[Node], links: list[Link], findings: Findings) -> None:
+    """What the SA has and a whole sweep did not find."""
+    if nodes:
+        more = f" and {len(nodes) - 1} more nodes" if len(nodes) > 1 else ""
+        text = (
+            f"the SA still has {nodes[0].guid} ({nodes[0].name or 'no name'}){more}, which the sweep did not find: "
+            "gone since the manager last looked"
+        )
+        findings.add("contradiction", text)
+    gone = {node.guid for node in nodes}
+    links = [link for link in links if gone.isdisjoint((link.a.guid, link.b.guid))]
+    if links:
+        more = f" and {len(links) - 1} more links" if len(links) > 1 else ""
+        ends = (end_text(end_key(end.guid, end.port)) for end in links[0][:2])
+        text = f"the SA still has the link {' to '.join(ends)}{more}, which the sweep did not find"
+        findings.add("contradiction", text)
+
+
+def _node(node: Node, other: Node | None, peers: Mapping[End, End], findings: Findings) -> Node:
+    if other is None:
+        return node
+    if node.type == UNKNOWN_TYPE:
+        node = node._replace(type=other.type)
+    for field, word in _OF_A_NODE:
+        _compare(str(node.guid), word, getattr(node, field), getattr(other, field), findings)
+    if node.name and other.name and node.name.strip() != other.name.strip():
+        text = f"{node.guid} is {node.name!r} by itself and {other.name!r} by the SA, which has an old name"
+        findings.add("other-name", text)
+    known = {port.number: port for port in other.ports}
+    ports = [_port(node.guid, port, known.pop(port.number, None), peers, findings) for port in node.ports]
+    if node.port_count is None:  # it is only named by a neighbour, and so are its ports
+        ports += known.values()
+    node = fill(node, other)
+    return node._replace(ports=tuple(sorted(ports, key=lambda port: port.number)))
+
+
+def _port(
+    guid: Guid, port: FabricPort, other: FabricPort | None, peers: Mapping[End, End], findings: Findings
+) -> FabricPort:
+    peer = port.peer or peers.get(End(guid, port.number))
+    if other is None:
+        return port._replace(peer=peer)
+    if peer is None and port.linked is False and other.linked:  # what the SA has is of a link that is gone
+        other = other._replace(width=None, speed=None, state=None, physical_state=None)
+    for index, word in _OF_A_PORT:
+        if port[index] != other[index]:
+            _compare(end_text(end_key(guid, port.number)), word, port[index], other[index], findings)
+    known: list[Any] = [there if here in UNKNOWN_WORDS else here for here, there in zip(port, other, strict=True)]
+    return FabricPort(*known)._replace(peer=peer)
+
+
+def _compare(where: str, what: str, swept: object, told: object, findings: Findings) -> None:
+    if swept == told or swept in UNKNOWN_WORDS or told in UNKNOWN_WORDS or (swept, told) in _SAME:
+        return
+    findings.add("contradiction", f"the {what} of {where} is {swept} by the sweep and {told} by the SA")
