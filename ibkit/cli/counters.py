@@ -1,7 +1,9 @@
 """Port counters of the fabric since they were last cleared, or what they count in an interval. Nothing is ever cleared.
 
-Data counters are shown in bytes. A value marked >= is that or more: the counter stopped at its maximum, or somebody
-cleared it during the interval. Where no sweep of the fabric is possible, the ports of this host are shown alone.
+Data counters are shown in bytes. A value marked >= is that or more: the counter stopped at its maximum, or where
+that is said, somebody cleared it during the interval. `full` stood at its maximum all the time, `-` is what the port
+does not count, `?` what is not known. CONGESTED is the share of the interval in which a switch's port had data and
+could not send. Where no sweep of the fabric is possible, the ports of this host are shown alone.
 
 exit status: 0 the counters were read, and with --errors no port has any; 1 with --errors, some port has errors;
 3 no counters could be read, or some are known to be missing, or with --errors, some error counters are not known.
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.counters import PORT_TOOL, SWEEP_TOOL, collect_counters
@@ -24,7 +26,9 @@ from ibkit.export.counters import (
     rates_document,
     rates_rows,
 )
+from ibkit.model.congestion import NOT_COUNTED, most_congested_first
 from ibkit.model.counters import (
+    ERRORS,
     OCTETS_PER_DATA_UNIT,
     Counted,
     FabricChange,
@@ -41,14 +45,18 @@ from ibkit.sources.site import Site
 OUTPUTS = ("json", "csv")
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+_DATA = ("PortXmitData", "PortRcvData")
 _HEADINGS = ("NODE", "PORT", "LID", "GUID", "SENT", "RECEIVED", "WAIT", "ERRORS")
-_RATE_HEADINGS = ("NODE", "PORT", "LID", "GUID", "SENT/s", "RECEIVED/s", "WAIT/s", "NEW ERRORS")
+_Show = Callable[[int], str]
+_RATE_HEADINGS = ("NODE", "PORT", "LID", "GUID", "SENT/s", "RECEIVED/s", "WAIT/s", "CONGESTED", "NEW ERRORS")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to show, and in which order."""
     parser.add_argument("--errors", action="store_true", help="only ports that have an error counter above zero")
-    parser.add_argument("--sort", metavar="NAME", help="highest first by this counter, such as PortXmitWait")
+    parser.add_argument(
+        "--sort", metavar="NAME", help="highest first by this counter, such as PortXmitWait, or by congestion"
+    )
     parser.add_argument(
         "--top", metavar="N", type=_positive, help="the first N of the order; without --sort, those with most errors"
     )
@@ -143,7 +151,11 @@ def _refuse_other_tools(site: Site) -> None:
 
 def _chosen(ports: Sequence[Counted], args: argparse.Namespace) -> tuple[Counted, ...]:
     chosen: Iterable[Counted] = with_errors(ports) if args.errors else ports
-    if args.sort:
+    if args.sort and args.sort.lower() == "congestion":
+        if not args.interval:
+            raise IbkitError("--sort congestion needs --interval SECONDS")
+        chosen = most_congested_first(chosen)
+    elif args.sort:
         names = {name for port in ports for name in port.counters}
         name = next((name for name in names if name.lower() == args.sort.lower()), None)
         if name is None and names:
@@ -160,47 +172,57 @@ def _note_left_out(shown: Sequence[object], ports: Sequence[object]) -> None:
 
 
 def _row(port: PortCounters) -> list[object]:
-    def shown(name: str) -> str | None:
-        return _number(port.counters.get(name), name in port.saturated)
+    def cell(name: str, show: _Show = str) -> str | None:
+        least = name in port.saturated
+        return _cell(port.counters.get(name), show, least=least, absent=name in port.unsupported)
 
     errors = ", ".join(
-        [f"{name} {shown(name)}" for name in port.errors]
+        [f"{name} {cell(name)}" for name in port.errors]
         + [f"{name} ?" for name in port.unread]
         + (["?"] if port.unread_errors and not port.unread else [])
     )
-    sent, received = (
-        _bytes(port.counters.get(name), 1, name in port.saturated) for name in ("PortXmitData", "PortRcvData")
-    )
-    return [*_whose(port), sent, received, shown("PortXmitWait"), errors]
+    return [*_whose(port), *(cell(name, _bytes) for name in _DATA), cell("PortXmitWait"), errors]
 
 
 def _rate_row(change: PortChange, fabric: FabricChange) -> list[object]:
-    errors = ", ".join(f"{name} {_number(value, name in change.at_least)}" for name, value in change.errors.items())
-    sent, received = (
-        _bytes(change.counters.get(name), fabric.seconds, name in change.at_least)
-        for name in ("PortXmitData", "PortRcvData")
-    )
-    wait = change.counters.get("PortXmitWait")
-    rate = None if wait is None else round(wait / fabric.seconds)
-    return [*_whose(change.port), sent, received, _number(rate, "PortXmitWait" in change.at_least), errors]
+    def cell(name: str, show: _Show) -> str | None:
+        if name in change.full:
+            return "full"
+        absent = name in change.port.unsupported
+        text = _cell(change.counters.get(name), show, least=name in change.at_least, absent=absent)
+        return f"{text} (cleared)" if name in change.cleared else text
+
+    moved = [name for name in ERRORS if change.counters.get(name) or name in (*change.cleared, *change.full)]
+    errors = ", ".join(f"{name} {cell(name, str)}" for name in moved)
+    sent, received = (cell(name, lambda units: _bytes(units / fabric.seconds)) for name in _DATA)
+    wait = cell("PortXmitWait", lambda ticks: str(round(ticks / fabric.seconds)))
+    return [*_whose(change.port), sent, received, wait, _congested(change), errors]
+
+
+def _congested(change: PortChange) -> str | None:
+    """``12.3 %``."""
+    congestion = change.congestion
+    if congestion is None or congestion.ratio is None:
+        return "-" if congestion and congestion.unknown == NOT_COUNTED else None
+    return f"{'>= ' if congestion.at_least else ''}{congestion.ratio:.1%}".replace("%", " %")
 
 
 def _whose(port: PortCounters) -> list[object]:
     return [port.node_name, port.port, port.lid, port.guid]
 
 
-def _number(value: int | None, at_least: bool) -> str | None:
-    return None if value is None else f"{'>= ' if at_least else ''}{value}"
+def _cell(value: int | None, show: _Show, *, least: bool, absent: bool) -> str | None:
+    if value is None:
+        return "-" if absent else None
+    return f"{'>= ' if least else ''}{show(value)}"
 
 
-def _bytes(units: int | None, seconds: float, at_least: bool) -> str | None:
-    if units is None:
-        return None
-    number, prefix = units * OCTETS_PER_DATA_UNIT / seconds, 0
+def _bytes(units: float) -> str:
+    """Units of 4 octets as ``134.5 kB``."""
+    number, prefix = units * OCTETS_PER_DATA_UNIT, 0
     while number >= 1000 and prefix < len(_PREFIXES) - 1:
         number, prefix = number / 1000, prefix + 1
-    least = ">= " if at_least else ""
-    return f"{least}{number:.1f} {_PREFIXES[prefix]}B" if prefix else f"{least}{number:.0f} B"
+    return f"{number:.1f} {_PREFIXES[prefix]}B" if prefix else f"{number:.0f} B"
 
 
 def _positive(text: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ibkit.model.counters import PortCounters, saturated
 from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
-from ibkit.parsers.perfquery import PORT_COUNTERS_EXTENDED, CounterPage
+from ibkit.parsers.perfquery import PORT_COUNTERS_EXTENDED, CounterPage, supports
 from ibkit.parsers.records import NamedTuple
 
 #: Settings of the port's sampling engine, not counts.
@@ -59,15 +59,18 @@ class Pages:
 def _port(whose: LocalPort, pages: list[tuple[CounterPage, str]]) -> PortCounters:
     counters: dict[str, int | None] = {}
     wide = set()
+    refused = set()
     for page, _ in sorted(pages, key=lambda entry: entry[0].attribute == PORT_COUNTERS_EXTENDED):
         for name, value in page.counters.items():
             if value is not None or name not in counters:
                 counters[name] = value
+            if supports(page.attribute, name, page.cap_mask, page.cap_mask2) is False:
+                refused.add(name)
         if page.attribute == PORT_COUNTERS_EXTENDED:
             wide |= {name for name, value in page.counters.items() if value is not None}
     first, source = pages[0]
     assert first.port is not None
     return PortCounters(
         *whose[:2], first.lid, first.port, whose.node_name, counters, saturated(counters, frozenset(wide)), first.line,
-        source,
+        source, unsupported=tuple(name for name, value in counters.items() if value is None and name in refused),
     )  # fmt: skip

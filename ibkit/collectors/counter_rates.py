@@ -1,4 +1,4 @@
-"""Counters read again and again on a live host: what they counted in each interval."""
+"""Counters read again and again on a live host: what they counted in each interval, and how congested a port was."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 
 from ibkit.collectors.counters import collect_counters
+from ibkit.collectors.fabric import collect_fabric
+from ibkit.model.congestion import with_congestion
 from ibkit.model.counters import FabricChange, FabricCounters, change_between
+from ibkit.model.fabric import Fabric
+from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
+
+_NO_FABRIC = Fabric({}, (), None)
 
 
 def watch_counters(
@@ -18,13 +24,27 @@ def watch_counters(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[FabricChange]:
-    """``count`` changes, one interval after the other; a sweep that takes longer than the interval makes its own."""
+    """``count`` changes, one interval after the other; a sweep that takes longer than the interval makes its own.
+
+    Chips and rates are looked up once, within the first interval, where a sweep for counters reached the fabric.
+    """
     before, begun, middle = _sample(source, clock)
+    fabric, problems = _topology(source) if before.sweeps else (_NO_FABRIC, ())
     for _ in range(count):
         sleep(max(0.0, begun + interval_seconds - clock()))
         after, begun, next_middle = _sample(source, clock)
-        yield change_between(before, after, next_middle - middle)
+        change = with_congestion(change_between(before, after, next_middle - middle), fabric)
+        yield change._replace(problems=(*change.problems, *problems))
         before, middle = after, next_middle
+
+
+def _topology(source: Source) -> tuple[Fabric, tuple[Problem, ...]]:
+    """The fabric, or why the congestion of its ports is not known."""
+    fabric = collect_fabric(source)
+    if fabric.nodes:
+        return fabric, ()
+    why = fabric.problems[0].text if fabric.problems else "nothing was seen"
+    return _NO_FABRIC, (Problem("no-topology", f"congestion is not known without the topology: {why}"),)
 
 
 def _sample(source: Source, clock: Callable[[], float]) -> tuple[FabricCounters, float, float]:

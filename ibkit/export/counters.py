@@ -10,8 +10,11 @@ from ibkit.model.counters import DETAILS, WIDTHS, FabricChange, FabricCounters, 
 SCHEMA = "ibkit.counters/1"
 RATES_SCHEMA = "ibkit.counter_rates/1"
 
-_PORT_COLUMNS = ("guid", "port_guid", "lid", "port", "node", "saturated")
-_CHANGE_COLUMNS = ("interval", "seconds", "guid", "port_guid", "lid", "port", "node", "at_least", "cleared")
+_PORT_COLUMNS = ("guid", "port_guid", "lid", "port", "node", "saturated", "unsupported")
+_CHANGE_COLUMNS = (
+    "interval", "seconds", "guid", "port_guid", "lid", "port", "node", "at_least", "cleared", "full", "unsupported",
+    "congestion_ratio", "congestion_lost_bytes", "congestion_at_least", "congestion_unknown",
+)  # fmt: skip
 #: The order of the columns; counters that no port has make none.
 _ORDER = (
     *WIDTHS,
@@ -43,7 +46,8 @@ def counters_columns(fabric: FabricCounters) -> tuple[str, ...]:
 def counters_rows(fabric: FabricCounters, columns: Sequence[str]) -> Iterator[list[Any]]:
     """One row per port, in the order of ``columns``."""
     for port in fabric.ports:
-        values = {**_port(port), **port.counters, "saturated": " ".join(port.saturated) or None}
+        lists = {"saturated": port.saturated, "unsupported": port.unsupported}
+        values = {**_port(port), **port.counters, **_joined(lists)}
         yield [values.get(column) for column in columns]
 
 
@@ -75,9 +79,14 @@ def rates_rows(changes: Sequence[FabricChange], columns: Sequence[str]) -> Itera
     """One row per interval and port, in the order of ``columns``."""
     for number, change in enumerate(changes, 1):
         for port in change.ports:
+            lists = {
+                "at_least": port.at_least, "cleared": port.cleared, "full": port.full,
+                "unsupported": port.port.unsupported,
+            }  # fmt: skip
+            congestion = port.congestion._asdict() if port.congestion else {}
             values = {
-                **_change(port), **port.counters, "interval": number, "seconds": round(change.seconds, 3),
-                "at_least": " ".join(port.at_least) or None, "cleared": " ".join(port.cleared) or None,
+                **_whose(port.port), **port.counters, "interval": number, "seconds": round(change.seconds, 3),
+                **_joined(lists), **{f"congestion_{name}": value for name, value in congestion.items()},
             }  # fmt: skip
             yield [values.get(column) for column in columns]
 
@@ -88,6 +97,7 @@ def _port(port: PortCounters) -> dict[str, Any]:
         "counters": _in_order(port.counters),
         "saturated": list(port.saturated),
         "unread_errors": port.unread_errors,
+        "unsupported": list(port.unsupported),
     }
 
 
@@ -97,6 +107,9 @@ def _change(change: PortChange) -> dict[str, Any]:
         "changes": _in_order(change.counters),
         "at_least": list(change.at_least),
         "cleared": list(change.cleared),
+        "full": list(change.full),
+        "unsupported": list(change.port.unsupported),
+        "congestion": None if change.congestion is None else change.congestion._asdict(),
     }
 
 
@@ -108,6 +121,11 @@ def _whose(port: PortCounters) -> dict[str, Any]:
         "port": port.port,
         "node": port.node_name,
     }
+
+
+def _joined(lists: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
+    """Names in one cell, with blanks between them."""
+    return {column: " ".join(names) or None for column, names in lists.items()}
 
 
 def _in_order(counters: Mapping[str, int | None]) -> dict[str, int | None]:

@@ -56,7 +56,8 @@ class PortCounters(NamedTuple):
     ``counters`` has them by the name that perfquery prints; None is one that the hardware does not have or that could
     not be told from it, an absent one was not asked for. ``saturated`` names those that stand at their maximum: they
     are "at least" that. ``line`` is where the port stands in ``source``. ``unread_errors`` is True for a port whose row
-    in a listing of errors is damaged: it has a counter above its threshold whose value is not here.
+    in a listing of errors is damaged: it has a counter above its threshold whose value is not here. ``unsupported``
+    names the counters that the port does not have, by its own capability mask.
     """
 
     guid: Guid | None
@@ -69,6 +70,7 @@ class PortCounters(NamedTuple):
     line: int | None = None
     source: str | None = None
     unread_errors: bool = False
+    unsupported: tuple[str, ...] = ()
 
     @property
     def errors(self) -> dict[str, int]:
@@ -118,17 +120,31 @@ def saturated(counters: dict[str, int | None], wide: frozenset[str] = frozenset(
     return tuple(names)
 
 
+class Congestion(NamedTuple):
+    """``ratio`` is the share of an interval in which a port had data and could not send, from 0 to 1; ``lost_bytes``
+    what it could have sent meanwhile. Where they are None, ``unknown`` is the reason. ``at_least``: it may be more.
+    """
+
+    ratio: float | None = None
+    lost_bytes: int | None = None
+    at_least: bool = False
+    unknown: str | None = None
+
+
 class PortChange(NamedTuple):
     """What a port counted between two samples. ``counters`` has None where that is not known.
 
     ``at_least`` names the counters that counted that much or more: they stopped at their maximum, or were cleared in
-    between; the latter are in ``cleared``, too.
+    between; the latter are in ``cleared``, too. ``full`` names those that stood at their maximum all the time: nobody
+    knows what they would have counted. ``congestion`` is None where nobody worked it out.
     """
 
     port: PortCounters
     counters: dict[str, int | None]
     at_least: tuple[str, ...] = ()
     cleared: tuple[str, ...] = ()
+    full: tuple[str, ...] = ()
+    congestion: Congestion | None = None
 
     @property
     def errors(self) -> dict[str, int]:
@@ -172,6 +188,7 @@ def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange
     counters: dict[str, int | None] = {}
     at_least = []
     cleared = []
+    full = []
     for name, value in after.counters.items():
         old = before.counters.get(name)
         if value is None or old is None:
@@ -184,11 +201,12 @@ def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange
         elif name not in after.saturated:
             counters[name] = value - old
         elif name in before.saturated:
-            counters[name] = None  # it has stood still at its maximum
+            counters[name] = None
+            full.append(name)
         else:
             counters[name] = value - old
             at_least.append(name)
-    return PortChange(after, counters, tuple(at_least), tuple(cleared))
+    return PortChange(after, counters, tuple(at_least), tuple(cleared), tuple(full))
 
 
 #: What every port counts, and both of the tools print.

@@ -40,6 +40,14 @@ def grade_links(fabric: Fabric) -> dict[Link, LinkGrade]:
     return {link: grader.grade(link) for link in fabric.links}
 
 
+def port_at(node: Node, number: int) -> FabricPort | None:
+    """A node's port by its number; ports are in order, and mostly without a gap."""
+    ports = node.ports
+    if 0 < number <= len(ports) and ports[number - 1].number == number:
+        return ports[number - 1]
+    return next((port for port in ports if port.number == number), None)
+
+
 class _Grader:
     """What is known of the fabric that a link is graded in. Links that are alike are graded once."""
 
@@ -64,21 +72,13 @@ class _Grader:
         return (None if plane else self._like.suspicion(link, a, b)) or grade
 
     def _by_ends(self, link: Link, a: Node, b: Node, *, is_plane: bool) -> LinkGrade:
-        ports = _port(a, link.a.port), _port(b, link.b.port)
+        ports = port_at(a, link.a.port), port_at(b, link.b.port)
         has_hca = CHANNEL_ADAPTER in (a.type, b.type)
         key = (link.width, link.speed, has_hca, is_plane, *(_abilities(port) for port in ports))
         grade = self._known.get(key)
         if grade is None:
             grade = self._known[key] = grade_ends(link, *ports, has_hca=has_hca, is_plane=is_plane)
         return grade
-
-
-def _port(node: Node, number: int) -> FabricPort | None:
-    """A node's port by its number; ports are in order, and mostly without a gap."""
-    ports = node.ports
-    if 0 < number <= len(ports) and ports[number - 1].number == number:
-        return ports[number - 1]
-    return next((port for port in ports if port.number == number), None)
 
 
 def _abilities(port: FabricPort | None) -> tuple[str | None, ...] | None:
@@ -122,7 +122,7 @@ def _planes(fabric: Fabric) -> dict[Link, _PlaneGroup]:
         if lanes(link.width) != 1:
             continue
         nodes = [fabric.nodes[end.guid] for end in link[:2]]
-        ports = [_port(node, end.port) for node, end in zip(nodes, (link.a, link.b), strict=True)]
+        ports = [port_at(node, end.port) for node, end in zip(nodes, (link.a, link.b), strict=True)]
         number = next((port.plane for port in ports if port and port.plane is not None), None)
         if number is not None or speed_rank(link.speed) == _XDR:
             devices = [node.system_image_guid or node.guid for node in nodes]

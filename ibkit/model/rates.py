@@ -17,6 +17,9 @@ LANE_GBPS = {
     "SDR": 2.5, "DDR": 5.0, "QDR": 10.0, "FDR10": 10.3125, "FDR": 14.0625, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0,
     "XDR": 200.0,
 }  # fmt: skip
+#: What is left of a lane's signalling for bytes: 8 of 10 bits up to QDR, 64 of 66 from FDR10 to EDR; the later
+#: generations signal faster than their names say, for their error correction.
+_DATA_GBPS = LANE_GBPS | {"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 14.0625 * 64 / 66}
 _GENERATIONS = tuple(LANE_GBPS)
 _WIDTH = re.compile(r"([0-9]{1,2})[xX]\Z")
 #: The widths that there are. A number beside them is no width that a tool has printed.
@@ -66,6 +69,12 @@ def rate_gbps(width: str | None, speed: str | None) -> float | None:
     """Nominal Gb/s of the link; None where either part is not known."""
     count, lane = lanes(width), lane_gbps(speed)
     return None if count is None or lane is None else count * lane
+
+
+def data_gbps(width: str | None, speed: str | None) -> float | None:
+    """The Gb/s of bytes that the link can carry, without its coding; None where either part is not known."""
+    count, name = lanes(width), generation(speed)
+    return None if count is None or name is None else count * _DATA_GBPS[name]
 
 
 def width_speed(width: str | None, speed: str | None) -> str | None:

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from ibkit.cli.main import main
+from ibkit.collectors import counter_rates
+from ibkit.model.counters import FabricCounters, PortCounters, SweepSummary, saturated
+from ibkit.model.fabric import SWITCH, Fabric, FabricPort, Node
+from ibkit.model.ids import Guid
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 ERRORS = TOOLS / "ibqueryerrors/details-data-report.txt"
@@ -184,3 +188,72 @@ def test_hostile_names_reach_no_terminal(capsys: pytest.CaptureFixture[str], tmp
         assert "\x1b" not in out + err
     _, out, _ = run(capsys, "--from", file, "--json")
     assert json.loads(out)["ports"][0]["node"] == "x\x1b[31mred"
+
+
+def count_on(monkeypatch: pytest.MonkeyPatch, *samples: dict[str, int]) -> None:
+    """A live host whose sweeps, a second apart, show one port of a Quantum switch."""
+    guid = Guid(0xB8599F0300000100)
+    leaf = Node(guid, SWITCH, "sw1", 40, (FabricPort(8, width="4x", speed="HDR"),), vendor_id=0x2C9, device_id=0xD2F0)
+    readings = [
+        FabricCounters(
+            (PortCounters(guid, guid, 3, 8, "sw1", dict(one), saturated(one), unsupported=("QP1Dropped",)),),
+            True,
+            sweeps=(SweepSummary("data", 1, 1, (), True),),
+        )
+        for one in samples
+    ]
+    clock = iter([0.0, 0.0, 0.0, 1.0, 1.0])
+    monkeypatch.setattr(counter_rates, "collect_counters", lambda source: readings.pop(0))
+    monkeypatch.setattr(counter_rates, "collect_fabric", lambda source: Fabric({guid: leaf}, (), True))
+    defaults = {"clock": lambda: next(clock), "sleep": lambda seconds: None}
+    monkeypatch.setattr(counter_rates.watch_counters, "__kwdefaults__", defaults)
+
+
+BEFORE = {"PortXmitData": 1000, "PortXmitWait": 0, "SymbolErrorCounter": 9, "LinkDownedCounter": 255, "VL15Dropped": 1}
+AFTER = {
+    "PortXmitData": 2000, "PortXmitWait": 312_500_000, "SymbolErrorCounter": 2, "LinkDownedCounter": 255,
+    "VL15Dropped": 65535,
+}  # fmt: skip
+
+
+def test_an_interval_tells_apart_what_is_full_cleared_and_not_counted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_on(monkeypatch, BEFORE, AFTER)
+    status, out, _ = run(capsys, "--interval", "1")
+    assert status == 0
+    (row,) = out.splitlines()[1:]
+    assert row.split("  ")[-1].strip() == (
+        "SymbolErrorCounter >= 2 (cleared), LinkDownedCounter full, VL15Dropped >= 65534"
+    )
+    assert "4.0 kB" in row
+    assert "312500000" in row
+    assert "10.0 %" in row  # of 25 GB that 4x HDR carries in the second, 2.5 GB
+
+
+def test_the_same_in_csv_and_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    count_on(monkeypatch, BEFORE, AFTER)
+    _, out, _ = run(capsys, "--interval", "1", "--json", "--sort", "congestion")
+    (port,) = json.loads(out)["intervals"][0]["ports"]
+    assert port["congestion"] == {"ratio": 0.1, "lost_bytes": 2_500_000_000, "at_least": False, "unknown": None}
+    assert (port["cleared"], port["full"], port["unsupported"]) == (
+        ["SymbolErrorCounter"], ["LinkDownedCounter"], ["QP1Dropped"],
+    )  # fmt: skip
+    count_on(monkeypatch, BEFORE, AFTER)
+    _, out, _ = run(capsys, "--interval", "1", "--csv")
+    (cells,) = csv.DictReader(io.StringIO(out))
+    assert (cells["full"], cells["cleared"], cells["unsupported"], cells["congestion_ratio"]) == (
+        "LinkDownedCounter", "SymbolErrorCounter", "QP1Dropped", "0.1",
+    )  # fmt: skip
+
+
+def test_what_a_port_does_not_count(capsys: pytest.CaptureFixture[str]) -> None:
+    """The simulator's mask says that there is no QP1Dropped; a mask without its bit 12, that nothing waits."""
+    _, out, _ = run(capsys, "--from", TOOLS / "perfquery/loop.txt", "--json")
+    assert {tuple(port["unsupported"]) for port in json.loads(out)["ports"]} == {("QP1Dropped",)}
+
+
+def test_congestion_needs_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "--from", ERRORS, "--sort", "congestion")
+    assert (status, out) == (2, "")
+    assert "--sort congestion needs --interval" in err

@@ -42,6 +42,14 @@ def test_standing_at_the_maximum_says_nothing() -> None:
     found = change({"PortXmitData": 4294967295}, {"PortXmitData": 4294967295})
     assert (found.counters, found.at_least, found.errors) == ({"PortXmitData": None}, (), {})
 
+    assert (found.full, found.port.saturated) == (("PortXmitData",), ("PortXmitData",))
+
+
+def test_a_maximum_that_only_one_sample_shows_is_not_all_the_time() -> None:
+    found = change({"VL15Dropped": None}, {"VL15Dropped": 65535})
+    assert (found.counters, found.full) == ({"VL15Dropped": None}, ())
+    assert change({"VL15Dropped": 1}, {"VL15Dropped": 65535}).full == ()
+
 
 def test_a_lower_value_was_cleared_and_is_no_recovery() -> None:
     for before in (35, 65535):
