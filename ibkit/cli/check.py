@@ -11,6 +11,7 @@ With --nagios 0, 1, 2 and 3 are OK, WARNING, CRITICAL and UNKNOWN.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 
 from ibkit.cli.output import print_csv, print_json, print_problems, site_of
@@ -19,10 +20,11 @@ from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.check import COLUMNS, check_document, check_rows, explained, is_complete, nagios_line
 from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
-from ibkit.rules.collecting import collect, problems_of
+from ibkit.rules.collecting import collect, compare_with, problems_of, sample_again
 from ibkit.rules.engine import diagnose
-from ibkit.rules.evidence import COUNTERS, FABRIC, HOSTS, MANAGERS, Evidence
+from ibkit.rules.evidence import COUNTERS, FABRIC, HOSTS, MANAGERS, Collected, Evidence
 from ibkit.rules.rule import Rule
+from ibkit.sources.site import Site
 
 OUTPUTS = ("json", "csv")
 
@@ -45,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-severity", metavar="WORD", choices=SEVERITIES, default=SEVERITIES[-1],
         help="leave out findings below critical, warning or info",
     )  # fmt: skip
+    samples = parser.add_mutually_exclusive_group()
+    samples.add_argument(
+        "--interval", metavar="SECONDS", type=_seconds, help="read the counters twice, so long apart, and judge rates"
+    )
+    samples.add_argument("--since", metavar="PATH", help="an earlier capture: judge what changed since then")
     parser.add_argument("--nagios", action="store_true", help="one line and performance data, for monitoring")
 
 
@@ -53,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.explain:
         return _explain(args.explain)
     rules = _chosen(args.rule)
-    site = site_of(args.from_path)
-    collected = collect(site)
+    collected = _collected(args)
     diagnosis = diagnose(Evidence(collected), rules)
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)
@@ -78,6 +84,51 @@ def run(args: argparse.Namespace) -> int:
     if diagnosis.findings:
         return EXIT_FINDING
     return EXIT_OK if decided else EXIT_UNDECIDED
+
+
+def _collected(args: argparse.Namespace) -> Collected:
+    site = site_of(args.from_path)
+    if args.interval and site.origin.kind != "live":
+        raise IbkitError("--interval reads the counters twice, which only a live host can answer; use --since")
+    earlier = _site_before(args.since) if args.since else None
+    collected = collect(site)
+    if args.interval:
+        return sample_again(site, collected, args.interval)
+    if earlier is None:
+        return collected
+    seconds = _seconds_between(earlier, site)
+    since = f"between {earlier.origin.time} and {site.origin.time or 'now'}"
+    return compare_with(collect(earlier), collected, seconds, since)
+
+
+def _site_before(path: str) -> Site:
+    site = site_of(path)
+    if site.origin.kind != "capture":
+        raise IbkitError(f"--since {path}: not a capture, so nobody knows when it was read; record one: ibkit capture")
+    return site
+
+
+def _seconds_between(earlier: Site, later: Site) -> float:
+    """Seconds from one recording to the other, or to now for a live host."""
+    from datetime import UTC, datetime
+
+    times = []
+    for site in (earlier, later):
+        if site.origin.kind == "live":
+            times.append(datetime.now(UTC))
+            continue
+        try:
+            times.append(datetime.fromisoformat(site.origin.time or ""))
+        except ValueError as error:
+            raise IbkitError(f"{site.origin.label}: the manifest has no time; give captures that have one") from error
+    if any(time.tzinfo is None for time in times):
+        raise IbkitError("the time in a manifest has no zone, so captures cannot be compared; add it, such as +00:00")
+    seconds = (times[1] - times[0]).total_seconds()
+    if seconds <= 0:
+        raise IbkitError(
+            f"--since {earlier.origin.label} is not earlier than {later.origin.label}: exchange --from and --since"
+        )
+    return seconds
 
 
 def _chosen(words: list[str] | None) -> tuple[Rule, ...]:
@@ -138,3 +189,13 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield clean(f"  - {member.rule} {member.where}: {member.what}", 300)
     if len(finding.members) > _SHOWN_MEMBERS:
         yield f"  ... and {len(finding.members) - _SHOWN_MEMBERS} more; --json lists all"
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"not a number of seconds up to a day: {text}")
+    return seconds

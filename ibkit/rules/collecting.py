@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ibkit.collectors.counter_rates import watch_counters
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.model import host_findings
-from ibkit.model.counters import FabricCounters, doubt_of_no_errors
+from ibkit.model.counters import FabricCounters, change_between, doubt_of_no_errors
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, Fabric
 from ibkit.model.findings import LookedAt
 from ibkit.model.host import HostHcas
@@ -31,6 +32,8 @@ from ibkit.rules.evidence import (
     Lack,
     counted,
 )
+from ibkit.rules.host_counters import host_counters
+from ibkit.rules.tallies import spell
 from ibkit.sources.base import NOT_RECORDED
 from ibkit.sources.site import Site
 
@@ -53,9 +56,46 @@ def collect(site: Site) -> Collected:
     hosts = parts.hosts(site)
     fabric = parts.fabric(collect_fabric(site.subnet))
     managers = parts.managers(collect_subnet_managers(site.subnet))
-    counters = parts.counters(collect_counters(site.subnet))
+    counters = parts.counters(collect_counters(site.subnet), hosts or ())
     parts.lacks |= {CHANGE: _TWO_SAMPLES, EARLIER: _NO_EARLIER, EXPECTED: _NO_EXPECTATIONS}
     return Collected(hosts, fabric, counters, managers, lacks=parts.lacks, looked_at=tuple(parts.looked_at))
+
+
+def compare_with(earlier: Collected, later: Collected, seconds: float, since: str) -> Collected:
+    """The later collection with what changed since the earlier one, which is ``seconds`` older.
+
+    An earlier one without counters, or without a fabric, leaves the rules about their change undecided.
+    """
+    lacks = {part: lack for part, lack in later.lacks.items() if part not in (CHANGE, EARLIER)}
+    looked_at = later.looked_at
+    change = None
+    if earlier.counters and later.counters:
+        change = change_between(earlier.counters, later.counters, seconds)
+        text = f"{counted(len(change.ports), 'port')}, {spell(seconds)} apart"
+        looked_at += (LookedAt(CHANGE, text, change.complete),)
+    else:
+        lacks[CHANGE] = (earlier if later.counters else later).lacks[COUNTERS]
+    if earlier.fabric is None:
+        lacks[EARLIER] = earlier.lacks[FABRIC]
+    return later._replace(change=change, earlier=earlier.fabric, lacks=lacks, looked_at=looked_at, since=since)
+
+
+def sample_again(site: Site, first: Collected, interval_seconds: float) -> Collected:
+    """The collection with its counters read once more, ``interval_seconds`` after they were first read.
+
+    Their change is from the middle of one sweep to that of the other, as `ibkit counters --interval` has it.
+    """
+    for change in watch_counters(site.subnet, interval_seconds, 1):
+        if not change.ports:
+            break
+        looked_at = LookedAt(
+            CHANGE, f"{counted(len(change.ports), 'port')}, {spell(change.seconds)} apart", change.complete
+        )
+        lacks = {part: lack for part, lack in first.lacks.items() if part != CHANGE}
+        return first._replace(
+            change=change, lacks=lacks, looked_at=(*first.looked_at, looked_at), since=f"in {spell(change.seconds)}"
+        )
+    return first
 
 
 def problems_of(collected: Collected) -> list[Problem]:
@@ -105,14 +145,23 @@ class _Parts:
         self._seen(MANAGERS, counted(len(managers.managers), "subnet manager"), known)
         return managers
 
-    def counters(self, counters: FabricCounters) -> FabricCounters | None:
-        if not counters.ports and not counters.sweeps:
+    def counters(self, counters: FabricCounters, hosts: Sequence[HostHcas]) -> FabricCounters | None:
+        """The fabric's, and those that hosts count themselves, as far as they are not among these."""
+        asked = bool(counters.ports or counters.sweeps)
+        known = {guid for port in counters.ports for guid in (port.guid, port.port_guid) if guid}
+        more = tuple(port for port in host_counters(hosts) if port.port_guid not in known and port.guid not in known)
+        if asked:
+            whole = None if counters.complete is None else counters.complete and doubt_of_no_errors(counters) is None
+            ports = len(counters.ports) or sum(sweep.ports or 0 for sweep in counters.sweeps)
+            self._seen(COUNTERS, counted(ports, "port"), whole)
+        else:
             self._absent(COUNTERS, "the counters of the ports", counters.problems)
-            return None
-        whole = None if counters.complete is None else counters.complete and doubt_of_no_errors(counters) is None
-        ports = len(counters.ports) or sum(sweep.ports or 0 for sweep in counters.sweeps)
-        self._seen(COUNTERS, counted(ports, "port"), whole)
-        return counters
+            if not more:
+                return None
+            if COUNTERS not in {part.what for part in self.looked_at}:
+                self._seen(COUNTERS, f"{counted(len(more), 'port')} of hosts", True)
+            del self.lacks[COUNTERS]
+        return counters._replace(ports=counters.ports + more)
 
     def _seen(self, part: str, text: str, complete: bool | None) -> None:
         self.looked_at.append(LookedAt(part, text, complete))

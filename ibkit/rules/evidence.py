@@ -114,7 +114,8 @@ class Evidence:
         return {end: link for link in self.fabric.links for end in (link.a, link.b)}
 
     @cached_property
-    def _end_of_port_guid(self) -> dict[Guid, End]:
+    def end_of_port_guid(self) -> dict[Guid, End]:
+        """The fabric's ports by their own GUIDs."""
         return {port.guid: end for end, port in self.ports.items() if port.guid}
 
     @cached_property
@@ -135,8 +136,8 @@ class Evidence:
         if port.guid in self.fabric.nodes:
             return End(port.guid, port.port)
         for guid in (port.port_guid, port.guid):
-            if guid in self._end_of_port_guid:
-                return self._end_of_port_guid[guid]
+            if guid in self.end_of_port_guid:
+                return self.end_of_port_guid[guid]
         found = self._end_of_lid.get(port.lid) if port.lid is not None else None
         if found and found.port == port.port and port.guid is None:
             return found
@@ -151,6 +152,22 @@ class Evidence:
         """The other end of the link."""
         link = self.link_at.get(end)
         return None if link is None else link.b if link.a == end else link.a
+
+    @cached_property
+    def _peers(self) -> dict[Guid, list[End]]:
+        peers: dict[Guid, list[End]] = {}
+        for link in self.fabric.links:
+            peers.setdefault(link.a.guid, []).append(link.b)
+            peers.setdefault(link.b.guid, []).append(link.a)
+        return peers
+
+    def neighbours(self, guid: Guid) -> list[End]:
+        """The other ends of all links of a node."""
+        return self._peers.get(guid, [])
+
+    def number_of_links(self, guid: Guid) -> int:
+        """How many links a node has."""
+        return len(self.neighbours(guid))
 
     def is_switch(self, end: End) -> bool:
         """Whether the node of an end is a switch."""

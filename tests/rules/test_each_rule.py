@@ -1,0 +1,290 @@
+"""Each rule with a case that fires, one in which it has nothing to say, and one that it cannot decide."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from support.made_fabric import (
+    change,
+    counters,
+    diagnosis,
+    fabric,
+    guid,
+    hosts,
+    port_counters,
+    short,
+)
+
+from ibkit.model.ids import Guid
+from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager, SubnetManagers
+from ibkit.parsers.base import Problem
+from ibkit.rules import catalogue
+
+Parts = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """``fires`` gives exactly ``found``: severity and places of each finding; ``unknown`` lacks the evidence."""
+
+    fires: Parts
+    found: list[tuple[str, str]]
+    silent: Parts
+    unknown: Parts
+
+
+PAIR = fabric("h1[1]-s1[1]")
+#: Eighteen adapters at one switch, which are alike.
+LEAF = [f"h{n}[1]-s1[{n}]" for n in range(1, 19)]
+UP = {"state": "Active", "physical_state": "LinkUp"}
+BOTH_UP = fabric("h1[1]-s1[1]", ports={"h1[1]": UP, "s1[1]": UP})
+
+
+def states(state: str, physical: str = "LinkUp") -> Parts:
+    port = {"state": state, "physical_state": physical}
+    return {"fabric": fabric("h1[1]-s1[1]", ports={"h1[1]": port, "s1[1]": port})}
+
+
+def able(enabled: str, supported: str = "SDR or DDR or QDR or FDR or EDR or HDR") -> dict[str, str]:
+    width = "1x or 4x"
+    return {"enabled_width": width, "supported_width": width, "enabled_speed": enabled, "supported_speed": supported}
+
+
+def abilities(cable: str, a: dict[str, str], b: dict[str, str]) -> Parts:
+    ends = cable.split()[0].split("-")
+    return {"fabric": fabric(cable, ports={ends[0]: a, ends[1]: b})}
+
+
+ALL_SPEEDS = "SDR or DDR or QDR or FDR or EDR or HDR"
+FULL = able(ALL_SPEEDS)
+EDR_ONLY = able("SDR or DDR or QDR or FDR or EDR")
+
+
+def one_sample(**values: int | None) -> Parts:
+    return {"fabric": PAIR, "counters": counters(port_counters("s1[1]", **values))}
+
+
+def two_samples(seconds: float = 3600, at: str = "s1[1]", **values: int | None) -> Parts:
+    return {"fabric": PAIR, "change": change(seconds, port_counters(at, **values))}
+
+
+def counter_case(
+    name: str, above: int, at_limit: int, severity: str = "warning", *, places: str = "s1[1] h1[1]"
+) -> Case:
+    return Case(
+        one_sample(**{name: above}), [(severity, places)], one_sample(**{name: at_limit}), one_sample(**{name: None})
+    )
+
+
+def managed(*managers: SubnetManager, problems: tuple[Problem, ...] = ()) -> Parts:
+    return {"managers": SubnetManagers(managers, None, problems)}
+
+
+ONE_MASTER = SubnetManager(Guid(1), 1, MASTER, 14, 100)
+PROBLEM_OF_LIDS = Problem(
+    "duplicate-lid", f"{guid('h1')}[1] and {guid('h2')}[1] both have the LID 5", 9, "ibnetdiscover"
+)
+
+CASES: dict[str, Case] = {
+    "port-initializing": Case(
+        states("Initialize"), [("warning", "h1[1] s1[1]")], states("Active"), {"fabric": PAIR}
+    ),
+    "port-armed": Case(states("Armed"), [("warning", "h1[1] s1[1]")], states("Active"), {"fabric": PAIR}),
+    "port-training": Case(
+        {
+            "fabric": fabric(
+                ports={"s1[4]": {"state": "Down", "physical_state": "PortConfigurationTraining"}}, nodes={"s1": {}}
+            )
+        },
+        [("warning", "s1[4]")],
+        {"fabric": fabric(ports={"s1[4]": {"state": "Down", "physical_state": "Polling"}}, nodes={"s1": {}})},
+        {"fabric": PAIR},
+    ),
+    "host-port-initializing": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Initializing LinkUp")}, [("warning", "n1:mlx5_0:1")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp")}, {},
+    ),
+    "host-port-armed": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Armed LinkUp")}, [("warning", "n1:mlx5_0:1")],
+        {"hosts": hosts("n1: mlx5_0 1 Initializing LinkUp")}, {},
+    ),
+    "host-port-training": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Down PortConfigurationTraining")}, [("warning", "n1:mlx5_0:1")],
+        {"hosts": hosts("n1: mlx5_0 1 Down Polling")}, {},
+    ),
+    "host-without-link": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Down Polling", "n1: mlx5_1 1 Down Disabled")}, [("warning", "n1:None:None")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", "n1: mlx5_1 1 Down Polling")}, {},
+    ),
+    "host-planes-differ": Case(
+        {"hosts": hosts("n1: smi0 1 Active LinkUp", "n1: smi0 2 Down Polling", planes_of={"smi0": "mlx5_0"})},
+        [("warning", "n1:smi0:None")],
+        {"hosts": hosts("n1: smi0 1 Active LinkUp", "n1: smi0 2 Active LinkUp", planes_of={"smi0": "mlx5_0"})}, {},
+    ),
+    "host-no-lid": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", lid=None, reported_lid=0xFFFF)},
+        [("critical", "n1:mlx5_0:1")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", lid=4, reported_lid=4)}, {},
+    ),
+    "device-unreadable": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", error={"mlx5_0": "EIO"})}, [("critical", "n1:mlx5_0:None")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp")}, {},
+    ),
+    "slow-link": Case(
+        abilities("h1[1]-s1[1] 4x FDR", FULL, FULL), [("warning", "s1[1] h1[1]")],
+        abilities("h1[1]-s1[1] 4x EDR", FULL, able(EDR_ONLY["enabled_speed"], EDR_ONLY["enabled_speed"])),
+        {"fabric": fabric("h1[1]-s1[1] 4x EDR")},
+    ),
+    "slow-by-configuration": Case(
+        abilities("s2[1]-s1[1] 4x EDR", EDR_ONLY, EDR_ONLY), [("warning", "s1[1] s2[1]")],
+        abilities("s2[1]-s1[1] 4x HDR", FULL, FULL),
+        {"fabric": fabric("h1[1]-s1[1] 4x EDR")},
+    ),
+    "single-lane": Case(
+        {"fabric": fabric("h1[1]-s1[1] 1x HDR")}, [("warning", "s1[1] h1[1]")], {"fabric": PAIR}, {}
+    ),
+    "half-rate": Case(
+        abilities("h1[1]-s1[1] 2x HDR", FULL, FULL), [("info", "s1[1] h1[1]")],
+        abilities("h1[1]-s1[1] 4x HDR", FULL, FULL), {},
+    ),
+    "planes-differ": Case(
+        {
+            "fabric": fabric(
+                "h1[1]-s1[1] 1x XDR", "h1[2]-s1[2] 1x NDR",
+                ports={"h1[1]": {"plane": 1}, "h1[2]": {"plane": 2}},
+            )
+        },
+        [("warning", "s1[2] h1[2]")],
+        {
+            "fabric": fabric(
+                "h1[1]-s1[1] 1x XDR", "h1[2]-s1[2] 1x XDR",
+                ports={"h1[1]": {"plane": 1}, "h1[2]": {"plane": 2}},
+            )
+        },
+        {},
+    ),
+    "slower-than-its-like": Case(
+        {"fabric": fabric(*LEAF[:-1], "h18[1]-s1[18] 4x EDR")}, [("warning", "s1[18] h18[1]")],
+        {"fabric": fabric(*LEAF)}, {},
+    ),
+    "link-gone": Case(
+        {
+            "fabric": fabric("h1[1]-s1[1]", "s1[20]-s2[1]"),
+            "earlier": fabric("h1[1]-s1[1]", "s1[20]-s2[1]", "s1[21]-s2[2]"),
+        },
+        [("critical", "s1[21] s2[2]")],
+        {"fabric": PAIR, "earlier": PAIR},
+        {"fabric": fabric("h1[1]-s1[1]", complete=False), "earlier": fabric("h1[1]-s1[1]", "h2[1]-s1[2]")},
+    ),
+    "flapping-link": Case(
+        two_samples(LinkDownedCounter=3), [("critical", "s1[1] h1[1]")], two_samples(LinkDownedCounter=2),
+        one_sample(LinkDownedCounter=3),
+    ),
+    "bit-errors": Case(  # 200 Gb/s over 3,600 s are 7.2e14 bits, of which 1e-14 is 7.2
+        two_samples(3600, SymbolErrorCounter=8), [("warning", "s1[1] h1[1]")], two_samples(3600, SymbolErrorCounter=7),
+        two_samples(60, SymbolErrorCounter=1),
+    ),
+    "symbol-errors": counter_case("SymbolErrorCounter", 11, 10),
+    "link-downed": counter_case("LinkDownedCounter", 11, 10),
+    "link-error-recovery": counter_case("LinkErrorRecoveryCounter", 11, 10),
+    "receive-errors": counter_case("PortRcvErrors", 11, 10),
+    "remote-physical-errors": counter_case("PortRcvRemotePhysicalErrors", 101, 100),
+    "undeliverable-packets": Case(
+        one_sample(PortDLIDMappingErrors=101), [("info", "s1[1] h1[1]")],
+        one_sample(PortDLIDMappingErrors=100, PortRcvSwitchRelayErrors=65535), {},
+    ),
+    "discards": counter_case("PortXmitDiscards", 101, 100),
+    "constraint-errors": counter_case("PortXmitConstraintErrors", 101, 100),
+    "link-integrity": counter_case("LocalLinkIntegrityErrors", 11, 10),
+    "management-dropped": counter_case("VL15Dropped", 101, 100, "info"),
+    "saturated-counters": Case(
+        one_sample(ExcessiveBufferOverrunErrors=15), [("info", "s1[1]")],
+        one_sample(ExcessiveBufferOverrunErrors=14), {},
+    ),
+    "cleared-counters": Case(
+        {"fabric": PAIR, "change": change(60, port_counters("s1[1]"), cleared=("SymbolErrorCounter",))},
+        [("info", "s1[1]")], two_samples(), {},
+    ),
+    "duplicate-lid": Case(
+        {"fabric": fabric("h1[1]-s1[1]", "h2[1]-s1[2]", problems=(PROBLEM_OF_LIDS,))}, [("critical", "h1[1] h2[1]")],
+        {"fabric": PAIR}, {},
+    ),
+    "no-lid": Case(
+        {"fabric": fabric("h1[1]-s1[1]", problems=(Problem("no-lid", f"{guid('h1')}[1] is in use and has no LID"),))},
+        [("critical", "h1[1]")], {"fabric": PAIR}, {},
+    ),
+    "duplicate-guid": Case(
+        {"fabric": fabric("h1[1]-s1[1]", "h2[1]-s1[2]", ports={"h2[1]": {"guid": Guid(guid("h1") + 1)}})},
+        [("critical", "h1[1] h2[1]")], {"fabric": PAIR}, {},
+    ),
+    "duplicate-name": Case(
+        {"fabric": fabric("h1[1]-s1[1]", "h2[1]-s1[2]", nodes={"h2": {"name": "host1 mlx5_0 "}})},
+        [("warning", "h1 h2")],
+        {
+            "fabric": fabric(
+                "h1[1]-s1[1]", "h2[1]-s1[2]", "a8[1]-s1[9]", "a9[1]-s2[9]",
+                nodes={
+                    "h1": {"name": "MT4119 ConnectX5   Mellanox Technologies"},
+                    "h2": {"name": "MT4119 ConnectX5   Mellanox Technologies"},
+                    "a8": {"name": "Mellanox Technologies Aggregation Node"},
+                    "a9": {"name": "Mellanox Technologies Aggregation Node"},
+                },
+            )
+        },
+        {},
+    ),
+    "default-names": Case(
+        {"fabric": fabric("h1[1]-s1[1]", nodes={"h1": {"name": "MT4119 ConnectX5   Mellanox Technologies"}})},
+        [("info", "h1")],
+        {
+            "fabric": fabric(
+                "h1[1]-s1[1]", "a8[1]-s1[9]", nodes={"a8": {"name": "Mellanox Technologies Aggregation Node"}}
+            )
+        },
+        {},
+    ),
+    "no-subnet-manager": Case(
+        managed(problems=(Problem(NO_SM, "nobody answers", None, "sminfo"),)), [("critical", "")],
+        managed(ONE_MASTER), {},
+    ),
+    "several-masters": Case(
+        managed(ONE_MASTER, SubnetManager(Guid(2), 2, MASTER, 14, 5)), [("critical", "s0 s0")], managed(ONE_MASTER), {}
+    ),
+    "wrong-master": Case(
+        managed(ONE_MASTER, SubnetManager(Guid(2), 2, "standby", 15, 5)), [("warning", "s0 s0")],
+        managed(ONE_MASTER, SubnetManager(Guid(2), 2, "standby", 3, 5)), managed(ONE_MASTER),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fires(name: str) -> None:
+    case = CASES[name]
+    made = diagnosis(name, **case.fires)
+    assert [(one.severity, short(one)) for one in made.findings] == case.found
+    for one in made.findings:
+        assert one.name == name
+        assert one.rule == catalogue.find(name)[0].number
+        assert one.what
+        assert one.why
+        assert one.fix
+        assert one.otherwise
+        assert one.evidence
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_has_nothing_to_say(name: str) -> None:
+    made = diagnosis(name, **CASES[name].silent)
+    assert (made.findings, made.undecided) == ((), ())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cannot_decide(name: str) -> None:
+    made = diagnosis(name, **CASES[name].unknown)
+    assert made.findings == ()
+    assert made.undecided
+    assert all(one.missing and one.get and one.name == name for one in made.undecided)
+
+
+def test_each_rule_has_its_cases() -> None:
+    assert set(CASES) == {rule.name for rule in catalogue.ALL}
