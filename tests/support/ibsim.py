@@ -3,7 +3,7 @@
 ibsim's traps, which this module takes care of: its sockets are named machine-wide, so each fabric has a name of its
 own; without a simulator the clients wait for ever, so each command has a deadline; a client that is killed leaves
 ``sys-PID`` in its folder, so all of them run in the fabric's own; OpenSM holds back its log unless it is told to
-flush.
+flush; and answers of the SA are cut to one packet, unless ``whole_answers.c`` is preloaded, which takes a compiler.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 PRELOAD = ("/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so")
+SHIM = Path(__file__).parent / "whole_answers.c"
 START_SECONDS = 60.0
 _NUMBERS = itertools.count()
 _LIBC = ctypes.CDLL(None)
@@ -34,7 +35,7 @@ class Simulation:
         self.folder = folder
         self._name = f"ibkit-test-{os.getpid()}-{next(_NUMBERS)}"
         self._server: subprocess.Popen[str] | None = None
-        self._manager: subprocess.Popen[str] | None = None
+        self._managers: dict[str, subprocess.Popen[str]] = {}
         self._server_environment = {**os.environ, "IBSIM_SOCKNAME": self._name}
         self.environment = {
             **self._server_environment,
@@ -55,22 +56,30 @@ class Simulation:
             )  # fmt: skip
         self._wait("ibsim", self._server, lambda: "simulator ready" in _text(output))
 
-    def start_manager(self) -> None:
-        """Start OpenSM and wait until the subnet is up."""
-        home = self.folder / "opensm"
+    def give_whole_answers(self) -> None:
+        """From here on, tools and managers are given all of what an SA answers."""
+        library = self.folder / "whole_answers.so"
+        words = ["gcc", "-O2", "-shared", "-fPIC", "-o", str(library), str(SHIM), "-ldl", "-lpthread"]
+        subprocess.run(words, check=True, timeout=60)
+        self.environment["LD_PRELOAD"] += f":{library}"
+
+    def start_manager(self, *options: str, at: str | None = None, name: str = "opensm", up: str = "SUBNET UP") -> None:
+        """Start OpenSM and wait until its log says ``up``. ``at`` is the id of another node that it runs on."""
+        home = self.folder / name
         home.mkdir(exist_ok=True)
         log = home / "opensm.log"
         log.unlink(missing_ok=True)
         (home / "empty.conf").touch()
+        environment = {**self.environment, "OSM_TMP_DIR": f"{home}/", "OSM_CACHE_DIR": f"{home}/"}
         with (home / "opensm.out").open("w") as output:
-            self._manager = subprocess.Popen(
+            self._managers[name] = subprocess.Popen(
                 ["opensm", "-F", str(home / "empty.conf"), "-f", str(log), "-e", "-d", "2",
-                 "--dump_files_dir", f"{home}/"],
+                 "--dump_files_dir", f"{home}/", *options],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True, cwd=self.folder,
-                env={**self.environment, "OSM_TMP_DIR": f"{home}/", "OSM_CACHE_DIR": f"{home}/"},
+                env={**environment, "SIM_HOST": at} if at else environment,
                 start_new_session=True, preexec_fn=_die_with_the_tests,
             )  # fmt: skip
-        self._wait("opensm", self._manager, lambda: "SUBNET UP" in _text(log))
+        self._wait("opensm", self._managers[name], lambda: up in _text(log))
 
     def console(self, command: str) -> None:
         """Type a line on the simulator's console and wait until the fabric answers again."""
@@ -97,15 +106,15 @@ class Simulation:
         """Run ibkit of this environment on the fabric."""
         return self.run(sys.executable, "-m", "ibkit", *arguments, deadline_seconds=deadline_seconds)
 
-    def stop_manager(self) -> None:
+    def stop_manager(self, name: str = "opensm") -> None:
         """The subnet keeps its LIDs and routes, and nobody answers as its manager."""
-        if self._manager:
-            _end(self._manager, signal.SIGTERM)
-            self._manager = None
+        if name in self._managers:
+            _end(self._managers.pop(name), signal.SIGTERM)
 
     def stop(self) -> None:
         """Leave nothing behind."""
-        self.stop_manager()
+        for name in list(self._managers):
+            self.stop_manager(name)
         if self._server:
             _end(self._server, signal.SIGTERM)
             self._server = None
@@ -122,15 +131,23 @@ class Simulation:
 
 @contextlib.contextmanager
 def simulation(
-    netlist: str, folder: Path, *, attach_to: str, manager: bool = True, options: Sequence[str] = ()
+    netlist: str,
+    folder: Path,
+    *,
+    attach_to: str,
+    manager: bool = True,
+    options: Sequence[str] = (),
+    whole_answers: bool = False,
 ) -> Iterator[Simulation]:
     """A fabric that is gone when the block is left, however it is left.
 
     ``attach_to`` is the id of the node that tools run on (``H-0c42a10300000000``): with its exact spelling the client
-    library says nothing on stderr.
+    library says nothing on stderr. ``whole_answers`` takes gcc.
     """
     fabric = Simulation(folder, attach_to)
     try:
+        if whole_answers:
+            fabric.give_whole_answers()
         fabric.start(netlist, options)
         if manager:
             fabric.start_manager()
