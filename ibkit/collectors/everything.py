@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from ibkit.collectors.acm import collect_acm
 from ibkit.collectors.consumers import collect_consumers
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
@@ -24,6 +25,7 @@ from ibkit.sources.writer import Recorded
 OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = (
     ("devices and ports", lambda source, host: collect_hcas(source, host).problems),
     ("users of the devices", lambda source, host: collect_consumers(source, host).problems),
+    ("address cache (ibacm)", lambda source, host: collect_acm(source).problems),
     ("tools and rights", lambda source, host: collect_checks(source, host).problems),
 )
 #: What is asked of the subnet, once.
