@@ -1,7 +1,8 @@
 """Read ``ip -j -d addr``, ``ip -j link`` and ``ip -j neigh``.
 
-Format: iproute2 ``ip/{ipaddress,ipneigh}.c``. Only ``link`` lists the virtual functions of a card. Only rows with an interface's name count; ``ip -j`` leaves empty objects
-for what a filter dropped. A link's ``address`` is whole on IPoIB: 20 octets.
+Format: iproute2 ``ip/{ipaddress,ipneigh}.c``. Only rows with an interface's name count; ``ip -j`` leaves empty objects
+for what a filter dropped. A link's ``address`` is whole on IPoIB: 20 octets. Only ``link`` lists the virtual functions
+of a card.
 """
 
 from __future__ import annotations

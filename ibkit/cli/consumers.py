@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
+from ibkit.cli.output import note, print_csv, print_json, print_problems_of, print_table, site_of
 from ibkit.collectors.consumers import collect_consumers
 from ibkit.display import clean
 from ibkit.errors import EXIT_OK, EXIT_UNDECIDED
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if site.origin.kind == "raw":
         from ibkit.sources.raw import require_tool
 
-        require_tool(site, ("rdma",), "consumers")
+        require_tool(site, ("rdma",), "consumers", each_host=True)
     hosts = [collect_consumers(host.source, host.name) for host in site.hosts]
     if args.json:
         print_json(consumers_document(hosts))
@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
         print_csv(COLUMNS, consumers_rows(hosts))
     else:
         _print(hosts, verbose=args.verbose)
-    for host in hosts:
-        print_problems(host.problems)
+    print_problems_of(hosts)
     return EXIT_OK if verdict(hosts) == OK else EXIT_UNDECIDED
 
 

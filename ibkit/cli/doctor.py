@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
+from ibkit.cli.output import print_csv, print_json, print_problems_of, print_table, site_of
 from ibkit.collectors.doctor import collect_checks
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
@@ -38,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
         print_csv(COLUMNS, doctor_rows(hosts))
     else:
         _print(hosts)
-    for host in hosts:
-        print_problems(host.problems)
+    print_problems_of(hosts)
     return _EXIT_OF[verdict(hosts)]
 
 

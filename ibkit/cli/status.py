@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
+from ibkit.cli.output import note, print_csv, print_json, print_problems_of, print_table, site_of
 from ibkit.collectors.hca import collect_hcas
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
@@ -47,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
             for line in details(hosts):
                 print(clean(line, 1000))
-    for host in hosts:
-        print_problems(host.problems)
+    print_problems_of(hosts)
     for finding in findings(hosts):
         note(_sentence(finding))
     return _EXIT_OF[verdict(hosts)]
@@ -59,7 +58,7 @@ def _refuse_other_tools(site: Site) -> None:
         from ibkit.collectors.pasted import TOOLS
         from ibkit.sources.raw import require_tool
 
-        require_tool(site, TOOLS, "status")
+        require_tool(site, TOOLS, "status", each_host=True)
 
 
 def _print(hosts: Sequence[HostHcas]) -> None:

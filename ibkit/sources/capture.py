@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ibkit.errors import UnreadableInput
@@ -24,7 +24,7 @@ from ibkit.sources.base import (
     Source,
     VerbsAnswer,
 )
-from ibkit.sources.manifest import MANIFEST, MAX_MANIFEST_BYTES, Answers, BadManifest, read_manifest
+from ibkit.sources.manifest import MANIFEST, MAX_MANIFEST_BYTES, Answers, BadManifest, RecordedText, read_manifest
 from ibkit.sources.site import Host, JobFile, Origin, Site
 
 #: The largest recorded output or file (bytes); a job's files are streamed and have no limit in a folder.
@@ -187,17 +187,29 @@ def site_in(store: Store, path: str, label: str) -> Site:
         manifest = read_manifest(store.read(MANIFEST, MAX_MANIFEST_BYTES))
     except BadManifest as error:
         raise UnreadableInput(f"{path}/{MANIFEST}: {error}; record it again, or mend the entry") from error
-    hosts = tuple(Host(name, _source(answers, store)) for name, answers in manifest.hosts)
+    texts = [answers.text for _, answers in manifest.hosts if answers.text]
+    saved = iter(_saved(texts, store)) if texts else iter(())
+    hosts = tuple(
+        Host(name, next(saved) if answers.text else ReplaySource(answers, store)) for name, answers in manifest.hosts
+    )
     job = tuple(JobFile(name.removeprefix("job/"), partial(store.open, name)) for name in manifest.job)
     origin = Origin("capture", label, manifest.time, manifest.note)
-    return Site(origin, hosts, _source(manifest.subnet, store), job)
+    return Site(origin, hosts, _subnet(manifest.subnet, store), job)
 
 
-def _source(answers: Answers, store: Store) -> Source:
+def _saved(texts: Sequence[RecordedText], store: Store) -> Iterator[Source]:
+    """What somebody saved of several hosts."""
+    from ibkit.sources.raw import RawSource, forms_of, identify_raw
+
+    data = [store.read(file, MAX_ANSWER_BYTES) for _, file in texts]
+    for (path, _), one, form in zip(texts, data, forms_of(data, texts[0].path), strict=True):
+        yield RawSource(form or identify_raw(one, path), one, path)
+
+
+def _subnet(answers: Answers, store: Store) -> Source:
     if answers.text is None:
         return ReplaySource(answers, store)
-    from ibkit.sources.raw import RawSource, identify_raw
+    from ibkit.sources.raw import site_of_text
 
     path, file = answers.text
-    data = store.read(file, MAX_ANSWER_BYTES)
-    return RawSource(identify_raw(data, path), data, path)
+    return site_of_text(store.read(file, MAX_ANSWER_BYTES), path).subnet

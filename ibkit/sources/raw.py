@@ -39,8 +39,8 @@ _PACKED = {
     b"PK\x03\x04": "zip",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-#: The host's name before each line of pdsh and clush.
-_OF_A_HOST = re.compile(rb"([A-Za-z0-9][A-Za-z0-9._-]{0,63}): ?(.*)\Z")
+#: What dshbak and clush begin a block of lines with: a file of theirs is recognised by it before its lines are.
+_BLOCK = re.compile(rb"^-{15,16}\r?\n[A-Za-z0-9][^\n]*\n-{15,16}\r?$", re.MULTILINE)
 #: What a terminal does to the start of a line (bracketed paste, colour); a recorded session is full of it.
 _TERMINAL = re.compile(rb"^(?:\x1b\[[0-9;?]{0,20}[A-Za-z]|\r)+", re.MULTILINE)
 
@@ -153,17 +153,31 @@ def identify_raw(data: bytes, path: str) -> Format:
         raise UnreadableInput(str(error)) from error
 
 
+class DifferentTexts(RawSource):
+    """Stands for the subnet where a file holds the texts of several hosts that differ: nobody knows whose it is."""
+
+    hosts = 0
+
+    def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
+        """Nothing."""
+        return CommandAnswer(tuple(argv), failure=NOT_RECORDED)
+
+
 def open_raw(path: str) -> Site:
     """Recognise a tool's output by its content. Raises UnreadableInput."""
-    data = read_raw(path)
+    return site_of_text(read_raw(path), path)
+
+
+def site_of_text(data: bytes, path: str) -> Site:
+    """A file's bytes as what they hold: one text, or those of several hosts. Raises UnreadableInput."""
+    if _BLOCK.search(data) and (gathered := _of_many_hosts(data, path)):
+        return gathered
     try:
         form = identify_raw(data, path)
     except UnreadableInput:
-        hosts = _of_many_hosts(data, path)
-        if not hosts:
-            raise
-        first = hosts[0].source
-        return Site(Origin("raw", f"{_label(path)} ({len(hosts)} hosts)"), hosts, first)
+        if gathered := _of_many_hosts(data, path):
+            return gathered
+        raise
     source = RawSource(form, data, path)
     label = f"{_label(path)} ({form.tool} output)"
     return Site(Origin("raw", label), (Host("", source),), source)
@@ -173,34 +187,59 @@ def _label(path: str) -> str:
     return "stdin" if path == "-" else os.path.basename(path)
 
 
-def _of_many_hosts(data: bytes, path: str) -> tuple[Host, ...]:
-    """The hosts of what pdsh or clush collected, each line behind its host's name; none where it is not that."""
-    lines: dict[bytes, list[bytes]] = {}
-    for line in data.splitlines():
-        found = _OF_A_HOST.match(line)
-        if found:
-            lines.setdefault(found[1], []).append(found[2])
-        elif line.strip():
-            return ()
-    hosts = []
-    for name, said in lines.items():
-        text = b"\n".join(said) + b"\n"
-        try:
-            hosts.append(Host(name.decode(), RawSource(identify_raw(text, path), text, path)))
-        except UnreadableInput:
-            return ()
-    return tuple(hosts)
+def _of_many_hosts(data: bytes, path: str) -> Site | None:
+    """The hosts of what pdsh, dshbak or clush gathered; None where it is not that.
+
+    A host whose text is nothing that is known (``ibstat: command not found``) is taken to have said it in the place of
+    what most others said.
+    """
+    from ibkit.sources.gathered import texts_of_hosts
+
+    texts = texts_of_hosts(data)
+    forms = dict(zip(texts, forms_of(list(texts.values()), path), strict=True))
+    if None in forms.values():
+        return None
+    hosts = tuple(Host(name, RawSource(form, texts[name], path)) for name, form in forms.items() if form)
+    if not hosts:
+        return None
+    subnet = hosts[0].source
+    if len(set(texts.values())) > 1 and isinstance(subnet, RawSource):
+        subnet = DifferentTexts(subnet.form, data, path)
+        subnet.hosts = len(hosts)
+    return Site(Origin("raw", f"{_label(path)} ({len(hosts)} hosts)"), hosts, subnet)
 
 
-def require_tool(site: Site, tools: Sequence[str], command: str) -> None:
+def forms_of(texts: Sequence[bytes], path: str) -> list[Format | None]:
+    """The format of each text; one that is not recognised has that of most others. All are None where none is."""
+    known: dict[bytes, Format | None] = {}
+    for text in texts:
+        if text not in known:
+            try:
+                known[text] = identify_raw(text, path)
+            except UnreadableInput:
+                known[text] = None
+    forms = [known[text] for text in texts]
+    found = [form for form in forms if form]
+    usual = max(found, key=found.count) if found else None
+    return [form or usual for form in forms]
+
+
+def require_tool(site: Site, tools: Sequence[str], command: str, *, each_host: bool = False) -> None:
     """Refuse a raw file that holds no output of ``tools``, which is all that ``command`` can read of such a file.
 
-    Raises UnreadableInput that says what the file is and who reads it. Live hosts and captures pass.
+    ``each_host`` is for commands that show hosts; the others show one subnet, which several hosts' texts tell only if
+    they are the same. Raises UnreadableInput that says what the file is and who reads it. Live hosts and captures pass.
     """
     source = site.subnet
-    if not isinstance(source, RawSource) or any(source.holds(tool) for tool in tools):
+    if not isinstance(source, RawSource):
         return
-    raise UnreadableInput(
-        f"{source.path}: this is {source.form.tool} output, {source.form.reader}; "
-        f"of the tools' outputs, `ibkit {command}` reads that of {' or '.join(tools)}"
-    )
+    if not any(one.source.holds(tool) for one in site.hosts if isinstance(one.source, RawSource) for tool in tools):
+        raise UnreadableInput(
+            f"{source.path}: this is {source.form.tool} output, {source.form.reader}; "
+            f"of the tools' outputs, `ibkit {command}` reads that of {' or '.join(tools)}"
+        )
+    if isinstance(source, DifferentTexts) and not each_host:
+        raise UnreadableInput(
+            f"{source.path}: texts of {source.hosts} hosts, which differ, and `ibkit {command}` shows one subnet: "
+            "give it the output of one host"
+        )
