@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ibkit.model.congestion import with_congestion
 from ibkit.model.fabric import End
 from ibkit.model.findings import INFO, WARNING, Fact, Finding, Undecided, all_of
-from ibkit.rules.evidence import COUNTERS, Evidence, counted, first_few
+from ibkit.rules.evidence import CHANGE, COUNTERS, Evidence, counted, first_few
 from ibkit.rules.rule import Limit, Limits, rule
-from ibkit.rules.tallies import above_limit, by_link, finding_of, findings_above, limit_of, period, unknown
+from ibkit.rules.tallies import at_limit, by_link, finding_of, findings_at_limit, limit_of, period, unknown
 
 _SPECIFICATION = "InfiniBand Architecture Specification volume 1, 16.1.3.5 (PortCounters)"
 _CHECKERRS = "infiniband-diags ibcheckerrs (absolute)"
@@ -17,7 +18,7 @@ _THRESHOLDS = "infiniband-diags error_thresholds (absolute)"
 
 
 def _limits(total: float, rise: float, unit: str) -> tuple[Limit, ...]:
-    """``total``: of one sample, since the counters were cleared; ``rise``: between two samples."""
+    """From how many on it is a finding: ``total`` since the counters were cleared, ``rise`` between two samples."""
     return (
         Limit("total", total, f"{unit} since the counters were cleared"),
         Limit("rise", rise, f"{unit} between two samples"),
@@ -35,7 +36,7 @@ def _limits(total: float, rise: float, unit: str) -> tuple[Limit, ...]:
 def symbol_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port receives symbols that it cannot read.
 
-    Threshold: more than 10 in all, with one sample; more than 100 a minute, with two. The rule of the bit error rate
+    Threshold: 10 or more in all, with one sample; 100 or more a minute, with two. The rule of the bit error rate
     (R21) judges fewer of them, given time.
 
     Why: the bits are damaged on the way from the other end. Each burst may cost a packet, which is sent again. From HDR
@@ -50,21 +51,21 @@ def symbol_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
         limit = limits["total"]
     else:
         limit = limits["per_minute"] * max(evidence.change.seconds, 1.0) / 60
-    found = [tally for tally in evidence.tallies.get("SymbolErrorCounter", ()) if tally.value > limit]
+    found = [tally for tally in evidence.tallies.get("SymbolErrorCounter", ()) if tally.value >= limit]
     for group in by_link(evidence, found):
         yield finding_of(evidence, group, limit, meaning="bits are damaged on this link")
     yield from unknown(evidence, "SymbolErrorCounter")
 
 
 @rule(
-    "R22", "link-downed", WARNING, needs=(COUNTERS,), limits=_limits(10, 0, "times"),
+    "R22", "link-downed", WARNING, needs=(COUNTERS,), limits=_limits(10, 1, "times"),
     source=f"{_SPECIFICATION}; {_CHECKERRS}; SckyzO/infiniband_exporter docs/alerts.md (any rise); "
     "Mellanox/ufm_sdk_3.0 pdr_deterministic_plugin (both ends)",
 )  # fmt: skip
 def link_downed(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A link went down, and came up again.
 
-    Threshold: more than 10 times in all, with one sample; once, with two. Where only the switch's end counted it and
+    Threshold: 10 times or more in all, with one sample; once, with two. Where only the switch's end counted it and
     the other end is an adapter, the host was probably restarted, which is told as information.
 
     Why: whatever was on the way is lost, routes are worked out anew, and jobs with a queue pair over the link may die.
@@ -73,7 +74,7 @@ def link_downed(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undeci
 
     Else: reboots, driver restarts and cable work count as well, each once.
     """
-    for group in by_link(evidence, above_limit(evidence, limits, "LinkDownedCounter")):
+    for group in by_link(evidence, at_limit(evidence, limits, "LinkDownedCounter")):
         limit = limit_of(evidence, limits)
         finding = finding_of(evidence, group, limit, meaning="the link went down")
         if evidence.change is not None and _is_restart_of_a_host(evidence, group[0].end, len(group)):
@@ -89,13 +90,13 @@ def _is_restart_of_a_host(evidence: Evidence, end: End, ends: int) -> bool:
 
 
 @rule(
-    "R23", "link-error-recovery", WARNING, needs=(COUNTERS,), limits=_limits(10, 0, "times"),
+    "R23", "link-error-recovery", WARNING, needs=(COUNTERS,), limits=_limits(10, 1, "times"),
     source=f"{_SPECIFICATION}; {_CHECKERRS}",
 )  # fmt: skip
 def link_error_recovery(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A link had so many errors that it trained anew, and recovered.
 
-    Threshold: more than 10 times in all, with one sample; once, with two.
+    Threshold: 10 times or more in all, with one sample; once, with two.
 
     Why: while it trains nothing passes; it is what comes before a link goes down.
 
@@ -103,19 +104,19 @@ def link_error_recovery(evidence: Evidence, limits: Limits) -> Iterator[Finding 
 
     Else: cable work, and restarts of the other end before the counters were last cleared.
     """
-    yield from findings_above(
+    yield from findings_at_limit(
         evidence, limits, "LinkErrorRecoveryCounter", meaning="the link had to recover from errors"
     )
 
 
 @rule(
-    "R24", "receive-errors", WARNING, needs=(COUNTERS,), limits=_limits(10, 1, "packets"),
+    "R24", "receive-errors", WARNING, needs=(COUNTERS,), limits=_limits(10, 2, "packets"),
     source=f"{_SPECIFICATION}; {_CHECKERRS}; OPA FastFabric opamon.conf (rise)",
 )  # fmt: skip
 def receive_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port receives damaged packets.
 
-    Threshold: more than 10 in all, with one sample; more than one, with two.
+    Threshold: 10 or more in all, with one sample; 2 or more, with two.
 
     Why: each is sent again by the other end after a timeout that is thousands of times longer than a packet takes.
 
@@ -126,7 +127,7 @@ def receive_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
     """
     malformed = {tally.end: tally.value for tally in evidence.tallies.get("PortMalformedPktErrors", ())}
     limit = limit_of(evidence, limits)
-    for group in by_link(evidence, above_limit(evidence, limits, "PortRcvErrors")):
+    for group in by_link(evidence, at_limit(evidence, limits, "PortRcvErrors")):
         worst = group[0]
         if 2 * malformed.get(worst.end, 0) > worst.value:
             meaning = "most of the packets are malformed, so the fault is where they are made, not on this link"
@@ -143,7 +144,7 @@ def receive_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
 def remote_physical_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port receives packets that were marked as damaged further up: it is a victim, not the culprit.
 
-    Threshold: more than 100.
+    Threshold: 100 or more.
 
     Why: a switch that receives a damaged packet forwards it with a mark (EBP), for it had begun to send it before it
     saw the end. So every port on its way counts it here, and the first one as a receive or symbol error.
@@ -154,7 +155,7 @@ def remote_physical_errors(evidence: Evidence, limits: Limits) -> Iterator[Findi
     Else: a sender that aborts its own packets.
     """
     meaning = "packets that were damaged further up, not on this link"
-    yield from findings_above(evidence, limits, "PortRcvRemotePhysicalErrors", meaning=meaning)
+    yield from findings_at_limit(evidence, limits, "PortRcvRemotePhysicalErrors", meaning=meaning)
 
 
 @rule(
@@ -165,8 +166,8 @@ def remote_physical_errors(evidence: Evidence, limits: Limits) -> Iterator[Findi
 def undeliverable_packets(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A switch receives packets for which it has no way out.
 
-    Threshold: more than 100 of PortDLIDMappingErrors, PortVLMappingErrors or PortLoopingErrors in all, with one sample;
-    more than 10, with two. PortRcvSwitchRelayErrors alone is no finding: each multicast packet that comes back over the
+    Threshold: 100 or more of PortDLIDMappingErrors, PortVLMappingErrors or PortLoopingErrors in all, with one sample;
+    10 or more, with two. PortRcvSwitchRelayErrors alone is no finding: each multicast packet that comes back over the
     port that it went out of counts there.
 
     Why: packets for a LID that no forwarding table knows are thrown away, and their sender waits in vain.
@@ -178,7 +179,7 @@ def undeliverable_packets(evidence: Evidence, limits: Limits) -> Iterator[Findin
     """
     names = ("PortDLIDMappingErrors", "PortVLMappingErrors", "PortLoopingErrors")
     limit = limit_of(evidence, limits)
-    for group in by_link(evidence, above_limit(evidence, limits, *names)):
+    for group in by_link(evidence, at_limit(evidence, limits, *names)):
         yield finding_of(evidence, group, limit, meaning="packets that the switch cannot forward")
 
 
@@ -189,7 +190,7 @@ def undeliverable_packets(evidence: Evidence, limits: Limits) -> Iterator[Findin
 def discards(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port throws packets away that it should send.
 
-    Threshold: more than 100.
+    Threshold: 100 or more.
 
     Why: an InfiniBand fabric is lossless, so a discard is a port that is down, a packet that is too long for the
     neighbour, or one that waited so long that its lifetime ended. Its sender repeats it after a timeout.
@@ -202,7 +203,7 @@ def discards(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided
     """
     limit = limit_of(evidence, limits)
     details = {detail: {tally.end: tally for tally in evidence.tallies.get(detail, ())} for detail in _DISCARD_DETAILS}
-    for group in by_link(evidence, above_limit(evidence, limits, "PortXmitDiscards")):
+    for group in by_link(evidence, at_limit(evidence, limits, "PortXmitDiscards")):
         told = [
             f"{found.text} ({meaning})"
             for detail, meaning in _DISCARD_DETAILS.items()
@@ -221,13 +222,50 @@ _DISCARD_DETAILS = {
 
 
 @rule(
+    "R28", "congestion", INFO, needs=(CHANGE,), limits=(Limit("share", 0.1, "parts of the time, 1 being all of it"),),
+    source="NVIDIA's ibdiagnet manual, Congestion Assessment on InfiniBand Links (the unit of PortXmitWait)",
+)  # fmt: skip
+def congestion(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """A port had data and could not send it for a great part of the time.
+
+    Threshold: a tenth of the time between two samples, worked out from PortXmitWait by the chip's own unit; raw counts
+    of different chips cannot be compared, and what adapters count is not known. Nobody has published a limit for the
+    share: this one is ours.
+
+    Why: somebody behind the port is slower than those who send to it, and all flows through the port wait with them.
+
+    Next: look where the waiting ends: the port whose own neighbour does not wait sends to the cause, mostly a host that
+    reads too slowly, or a slow link (`ibkit counters --interval 10` shows the shares).
+
+    Else: a job that writes to one storage server, as it should.
+    """
+    assert evidence.change is not None
+    known = False
+    for one in with_congestion(evidence.change, evidence.fabric).ports:
+        told = one.congestion
+        known |= told is not None and told.ratio is not None
+        if told and told.ratio is not None and told.ratio >= limits["share"]:
+            end = evidence.end_of(one.port)
+            least = "at least " if told.at_least else ""
+            what = f"data waited {least}{told.ratio:.0%} of the time {period(evidence)}"
+            fact = Fact(f"PortXmitWait {one.counters['PortXmitWait']}, {told.ratio:.3f} of what the link carries",
+                        one.port.source, one.port.line)  # fmt: skip
+            peer = evidence.peer_of(end)
+            places = (evidence.place_of_counters(one.port), *((evidence.place(peer),) if peer else ()))
+            yield Finding(what, places, (fact,), since=evidence.collected.since)
+    if not known:
+        yield Undecided("no port's PortXmitWait can be converted to time",
+                        "read data counters of all ports together with the topology, twice")  # fmt: skip
+
+
+@rule(
     "R29", "constraint-errors", WARNING, needs=(COUNTERS,), limits=_limits(100, 10, "packets"),
     source=f"{_SPECIFICATION}; {_THRESHOLDS}; OPA FastFabric opamon.conf (rise); UFM event 117",
 )  # fmt: skip
 def constraint_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A switch port turns packets away because of their partition, or because it filters raw packets.
 
-    Threshold: more than 100 in all, with one sample; more than 10, with two.
+    Threshold: 100 or more in all, with one sample; 10 or more, with two.
 
     Why: somebody sends in a partition that the port is not a member of, or the tables of two ends do not fit.
 
@@ -235,20 +273,20 @@ def constraint_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | 
 
     Else: a job that began before the partitions were changed.
     """
-    yield from findings_above(
+    yield from findings_at_limit(
         evidence, limits, "PortXmitConstraintErrors", "PortRcvConstraintErrors",
         meaning="packets of a partition that the port does not let pass",
     )  # fmt: skip
 
 
 @rule(
-    "R30", "link-integrity", WARNING, needs=(COUNTERS,), limits=_limits(10, 0, "times"),
+    "R30", "link-integrity", WARNING, needs=(COUNTERS,), limits=_limits(10, 1, "times"),
     source=f"{_SPECIFICATION}; {_CHECKERRS}; UFM event 120",
 )  # fmt: skip
 def link_integrity(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """The errors of a port went over the limit of the hardware itself.
 
-    Threshold: more than 10 of LocalLinkIntegrityErrors or ExcessiveBufferOverrunErrors in all, with one sample; once,
+    Threshold: 10 or more of LocalLinkIntegrityErrors or ExcessiveBufferOverrunErrors in all, with one sample; once,
     with two: each of them stands for many errors in a short time. Both counters have 4 bits and stop at 15.
 
     Why: the first means physical errors, the second a neighbour that sends more than the buffers take.
@@ -257,7 +295,7 @@ def link_integrity(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
 
     Else: cable work before the counters were last cleared.
     """
-    yield from findings_above(
+    yield from findings_at_limit(
         evidence, limits, "LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors",
         meaning="more errors in a short time than the port tolerates",
     )  # fmt: skip
@@ -270,7 +308,7 @@ def link_integrity(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
 def management_dropped(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port drops management packets (VL15), which have no flow control.
 
-    Threshold: more than 100 in all, with one sample; more than 50, with two.
+    Threshold: 100 or more in all, with one sample; 50 or more, with two.
 
     Why: sweeps take longer, and answers that are lost look like nodes that are gone.
 
@@ -278,7 +316,7 @@ def management_dropped(evidence: Evidence, limits: Limits) -> Iterator[Finding |
 
     Else: our own sweep.
     """
-    yield from findings_above(evidence, limits, "VL15Dropped", meaning="management packets are dropped")
+    yield from findings_at_limit(evidence, limits, "VL15Dropped", meaning="management packets are dropped")
 
 
 @rule("R32", "saturated-counters", INFO, needs=(COUNTERS,), source=_SPECIFICATION)

@@ -1,4 +1,4 @@
-"""What rules about counters share: the ports where one is above a limit, and a finding for each link of such ports.
+"""What rules about counters share: the ports where one has reached a limit, and a finding for each link of such ports.
 
 With two samples what was counted between them is compared; with one, what was counted since the counters were cleared,
 and nobody knows when that was.
@@ -14,16 +14,18 @@ from ibkit.rules.evidence import Evidence, Tally, counted
 from ibkit.rules.rule import Limits
 
 
-def above_limit(evidence: Evidence, limits: Limits, *names: str) -> list[Tally]:
-    """The ports where one of these counters is above the rule's limit."""
+def at_limit(evidence: Evidence, limits: Limits, *names: str) -> list[Tally]:
+    """The ports where one of these counters has reached the rule's limit."""
     limit = limit_of(evidence, limits)
-    return [tally for name in names for tally in evidence.tallies.get(name, ()) if tally.value > limit]
+    return [tally for name in names for tally in evidence.tallies.get(name, ()) if tally.value >= limit]
 
 
-def findings_above(evidence: Evidence, limits: Limits, *names: str, meaning: str = "") -> Iterator[Finding | Undecided]:
+def findings_at_limit(
+    evidence: Evidence, limits: Limits, *names: str, meaning: str = ""
+) -> Iterator[Finding | Undecided]:
     """A finding for each link with such a port, and of how many ports the counters are not known."""
     limit = limit_of(evidence, limits)
-    for group in by_link(evidence, above_limit(evidence, limits, *names)):
+    for group in by_link(evidence, at_limit(evidence, limits, *names)):
         yield finding_of(evidence, group, limit, meaning=meaning)
     for name in names:
         yield from unknown(evidence, name)
@@ -76,7 +78,7 @@ def spell(seconds: float) -> str:
 
 
 def limit_of(evidence: Evidence, limits: Limits) -> float:
-    """The rule's limit for one sample (``total``) or two (``rise``)."""
+    """The rule's limit, which is a finding itself, for one sample (``total``) or two (``rise``)."""
     return limits["total" if evidence.change is None else "rise"]
 
 

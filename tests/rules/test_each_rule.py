@@ -68,12 +68,17 @@ def two_samples(seconds: float = 3600, at: str = "s1[1]", **values: int | None) 
     return {"fabric": PAIR, "change": change(seconds, port_counters(at, **values))}
 
 
-def counter_case(
-    name: str, above: int, at_limit: int, severity: str = "warning", *, places: str = "s1[1] h1[1]"
-) -> Case:
+def counter_case(name: str, limit: int, below: int, severity: str = "warning", *, places: str = "s1[1] h1[1]") -> Case:
     return Case(
-        one_sample(**{name: above}), [(severity, places)], one_sample(**{name: at_limit}), one_sample(**{name: None})
+        one_sample(**{name: limit}), [(severity, places)], one_sample(**{name: below}), one_sample(**{name: None})
     )
+
+
+def waited(ticks: int) -> Parts:
+    quantum = {"s1": {"device_id": 0xD2F0, "vendor_id": 0x2C9}}
+    return {
+        "fabric": fabric("h1[1]-s1[1]", nodes=quantum), "change": change(60, port_counters("s1[1]", PortXmitWait=ticks))
+    }  # fmt: skip
 
 
 def managed(*managers: SubnetManager, problems: tuple[Problem, ...] = ()) -> Parts:
@@ -184,19 +189,23 @@ CASES: dict[str, Case] = {
         two_samples(3600, SymbolErrorCounter=8), [("warning", "s1[1] h1[1]")], two_samples(3600, SymbolErrorCounter=7),
         two_samples(60, SymbolErrorCounter=1),
     ),
-    "symbol-errors": counter_case("SymbolErrorCounter", 11, 10),
-    "link-downed": counter_case("LinkDownedCounter", 11, 10),
-    "link-error-recovery": counter_case("LinkErrorRecoveryCounter", 11, 10),
-    "receive-errors": counter_case("PortRcvErrors", 11, 10),
-    "remote-physical-errors": counter_case("PortRcvRemotePhysicalErrors", 101, 100),
+    "symbol-errors": counter_case("SymbolErrorCounter", 10, 9),
+    "link-downed": counter_case("LinkDownedCounter", 10, 9),
+    "link-error-recovery": counter_case("LinkErrorRecoveryCounter", 10, 9),
+    "receive-errors": counter_case("PortRcvErrors", 10, 9),
+    "remote-physical-errors": counter_case("PortRcvRemotePhysicalErrors", 100, 99),
     "undeliverable-packets": Case(
-        one_sample(PortDLIDMappingErrors=101), [("info", "s1[1] h1[1]")],
-        one_sample(PortDLIDMappingErrors=100, PortRcvSwitchRelayErrors=65535), {},
+        one_sample(PortDLIDMappingErrors=100), [("info", "s1[1] h1[1]")],
+        one_sample(PortDLIDMappingErrors=99, PortRcvSwitchRelayErrors=65535), {},
     ),
-    "discards": counter_case("PortXmitDiscards", 101, 100),
-    "constraint-errors": counter_case("PortXmitConstraintErrors", 101, 100),
-    "link-integrity": counter_case("LocalLinkIntegrityErrors", 11, 10),
-    "management-dropped": counter_case("VL15Dropped", 101, 100, "info"),
+    "discards": counter_case("PortXmitDiscards", 100, 99),
+    "congestion": Case(  # a Quantum switch counts 8 bytes; 25 GB/s for 60 s are 1.5e12 bytes: a tenth is 1.88e10 counts
+        waited(19_000_000_000), [("info", "s1[1] h1[1]")], waited(18_000_000_000),
+        {"fabric": PAIR, "change": change(60, port_counters("s1[1]", PortXmitWait=19_000_000_000))},
+    ),
+    "constraint-errors": counter_case("PortXmitConstraintErrors", 100, 99),
+    "link-integrity": counter_case("LocalLinkIntegrityErrors", 10, 9),
+    "management-dropped": counter_case("VL15Dropped", 100, 99, "info"),
     "saturated-counters": Case(
         one_sample(ExcessiveBufferOverrunErrors=15), [("info", "s1[1]")],
         one_sample(ExcessiveBufferOverrunErrors=14), {},
