@@ -249,6 +249,23 @@ _TOOLS = (
         ("=0x", "= 0x"),
         "partitions_conf",
     ),
+    Format(
+        "opensm-lfts.dump",
+        "parse",
+        r"Unicast lids \[0-\d{1,5}\] of switch Lid \d",
+        ("Unicast lids [0-",),
+        "opensm_dumps",
+    ),
+    Format("opensm.fdbs", "parse", r"\w{0,40}dump_ucast_routes: Switch 0x", ("dump_ucast_routes: ",), "opensm_dumps"),
+    Format("opensm.mcfdbs", "parse", r"LID {4}: Out Port\(s\)", (": Out Port(s)",), "opensm_dumps"),
+    Format(
+        "opensm-sa.dump",
+        "parse",
+        r"MC Group 0x[0-9a-f]{4} |mcm_port: port_gid=|InformInfo Record: |Service Record: id=|GUIDInfo Record: base_",
+        ("MC Group 0x", "mcm_port: ", "InformInfo Record: ", "Service Record: ", "GUIDInfo Record: "),
+        "opensm_sa",
+    ),
+    Format("guid2lid", "parse", r"0x[0-9a-fA-F]{16}(?: 0x[0-9a-fA-F]{4}){2}[ \t]{0,9}$", (" 0x",), "guid2lid"),
     Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
     Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-)[^"\n]{1,64}"', ("Switch", "Hca")),
