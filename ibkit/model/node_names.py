@@ -1,38 +1,39 @@
-"""Which nodes of a fabric a person means by a GUID or a name. Pure."""
+"""What a node description says: the host or switch that it names, or that nobody has named the node.
+
+Hosts are named by rdma-core's ``rdma-ndd`` (``%h %d``: host and device), managed switches by their firmware
+(``MF0;NAME:MODEL/CHIP``). A description is no identity: two nodes may have the same. Until somebody names it, a node has
+its firmware's words: the part, with or without its number, and the vendor.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from ibkit.model.fabric import Fabric, Node
-from ibkit.model.ids import Guid
-
-#: A shorter part of a name would be in too many.
-FEWEST_LETTERS = 3
-
-_GUID = re.compile(r"(?:0[xX][0-9a-fA-F]{5,16}|[0-9a-fA-F]{16})\Z")
-
-
-def nodes_meant(fabric: Fabric, text: str) -> list[Node]:
-    """The nodes with this GUID, or else with this name."""
-    text = text.strip()
-    node = fabric.nodes.get(Guid.parse(text)) if _GUID.match(text) else None
-    return [node] if node else nodes_named(fabric.nodes.values(), text)
+#: Firmware's own words, and a host that had no name yet when it was described.
+_DEFAULT = re.compile(
+    r"(?:.{0,60}\s)?(?:Mellanox|NVIDIA) Technologies\b|MT\d{3,6}\b.{0,60}(?:Mellanox|NVIDIA)"
+    r"|(?:ConnectX|Connect-IB|BlueField|Quantum|Switch-?IB|SwitchX|Infini[Ss]cale|InfiniHost)\S{0,20}\s.{0,60}"
+    r"(?:Mellanox|NVIDIA)|localhost\b|localdomain\b|\(none\)"
+)
+#: A device's name, which is not its host's.
+_DEVICE = re.compile(r"(?:mlx[45]|ibp?\d|hfi1|qib|mthca|HCA-)\S{0,20}\Z")
 
 
-def nodes_named(nodes: Iterable[Node], text: str) -> list[Node]:
-    """The nodes with this name; else those with this as its first word (``c001`` of ``c001 mlx5_0``); else those that
-    have it somewhere (``leaf1`` of ``MF0;leaf1:MQM8700/U1``), as a whole word before as a part of one.
+def is_default(description: str | None) -> bool:
+    """Whether the description is what a node has before anybody names it: firmware's words, or none."""
+    text = (description or "").strip()
+    return not text or _DEFAULT.match(text) is not None
+
+
+def host_of(description: str | None) -> str | None:
+    """The host or switch that a description names: its first word.
+
+    >>> host_of("n01 mlx5_0"), host_of("MT4119 ConnectX5   Mellanox Technologies"), host_of("MF0;sw1:MQM8700/U1")
+    ('n01', None, 'sw1')
     """
-    named = [(node, node.name.strip()) for node in nodes if node.name]
-    if exact := [node for node, name in named if name == text]:
-        return exact
-    if first := [node for node, name in named if name.split(None, 1)[:1] == [text]]:
-        return first
-    if len(text) < FEWEST_LETTERS:
-        return []
-    lower = text.lower()
-    parts = [(node, name.lower()) for node, name in named if lower in name.lower()]
-    word = re.compile(rf"(?<![a-z0-9]){re.escape(lower)}(?![a-z0-9])")
-    return [node for node, name in parts if word.search(name)] or [node for node, _ in parts]
+    if is_default(description):
+        return None
+    first = (description or "").split()[0].strip("'\"")
+    if ";" in first:
+        first = first.partition(";")[2].partition(":")[0]
+    return None if not first or _DEVICE.match(first) else first

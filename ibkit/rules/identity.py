@@ -8,19 +8,13 @@ from collections.abc import Iterator
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, End, Node
 from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided, all_of
 from ibkit.model.ids import Guid
+from ibkit.model.node_names import is_default
 from ibkit.parsers.base import Problem
 from ibkit.rules.evidence import FABRIC, Evidence, counted, first_few
 from ibkit.rules.rule import Limits, rule
 
 #: How collectors name an end of the fabric in a problem (ibkit.collectors.cabling, end_text), or a node.
 _END = re.compile(r"\b(0x[0-9a-f]{16})(?:\[(\d{1,3})\])?")
-
-#: What nodes are called before anybody names them: firmware's own words, and a host that did not know its name when it
-#: was asked (rdma-ndd).
-_DEFAULT_NAME = re.compile(
-    r"(?:MT\d{1,6} )?(?:ConnectX|Connect-IB|BlueField|Quantum|Switch-?IB|SwitchX|Infini[Ss]cale|InfiniHost)[\w-]{0,20}"
-    r"[ -]{1,4}(?:Mellanox Technologies|NVIDIA)|localhost\b|localdomain\b|.{0,40}Mellanox Technologies\Z"
-)
 
 
 @rule(
@@ -104,7 +98,7 @@ def duplicate_name(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
     """
     nodes: dict[str, list[Node]] = {}
     for node in evidence.nodes(SWITCH, CHANNEL_ADAPTER, ROUTER):
-        if node.name and node.name.strip() and not _is_default(node.name):
+        if node.name and node.name.strip() and not is_default(node.name):
             nodes.setdefault(node.name.strip(), []).append(node)
     for name, same in nodes.items():
         if len(same) > 1 and not _are_one_card(same):
@@ -129,17 +123,13 @@ def default_names(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
     members = tuple(
         Finding(f"its description is {node.name!r}" if node.name else "it has no description", (_place(node),))
         for node in evidence.nodes(SWITCH, CHANNEL_ADAPTER, ROUTER)
-        if node.port_count is not None and (not (node.name or "").strip() or _is_default(node.name or ""))
+        if node.port_count is not None and is_default(node.name)
     )
     if members:
         names = dict.fromkeys(member.places[0].name or "no description" for member in members)
         told = first_few(map(repr, names), 3)
         what = f"{counted(len(members), 'node has', 'nodes have')} no name of their own: {told}"
         yield all_of(what, members, Fact(what, evidence.fabric.source))
-
-
-def _is_default(name: str) -> bool:
-    return _DEFAULT_NAME.match(name.strip()) is not None
 
 
 def _are_one_card(nodes: list[Node]) -> bool:
