@@ -1,0 +1,205 @@
+"""IP address, host name, GID, GUID or LID -> GID, P_Key and path, where each comes from and how old it is.
+
+Sources, in this order, and all of them unless --via names some:
+  cache       ibkit's own (`ibkit cache`)
+  hosts       ibacm_hosts.data and ibacm_route.data in /etc/rdma
+  acm         the ibacm that runs on this host
+  gids        this host's GID tables and IPoIB interfaces; for RoCE the GID is
+              made of the address
+  neighbours  the kernel's neighbour table (IPoIB: the address holds the GID)
+  fabric      GUIDs, LIDs and node descriptions of a sweep
+  sa          path records of the subnet administrator
+  ibarr       asks the address itself by UDP; only with --via ibarr
+What they say is compared; a name's addresses are those of /etc/hosts, else of
+`getent ahosts`. n[01-16] is 16 names, - reads a list from stdin, and a word
+before a text says what it is: name:12, lid:12, gid:fd00::1.
+
+exit status: 0 each one has a GID and a path, and no source contradicts;
+1 a finding: sources differ, a GID that is not in the fabric or belongs to
+another host, no path; 3 an answer is not known, and the text says what is
+missing; 2 a query that is no address, or wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+
+from ibkit.cli.device import add_device_arguments, through_of
+from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
+from ibkit.display import clean
+from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, IbkitError
+from ibkit.export.resolve import COLUMNS, number, resolve_document, resolve_rows
+from ibkit.model.ids import PKey
+from ibkit.model.path_record import PathRecord
+from ibkit.model.resolution import DEFAULT_SOURCES, FINDING, SOURCES, UNKNOWN, Answer, Resolution
+from ibkit.parsers.base import Problem
+from ibkit.parsers.erased import Any
+from ibkit.resolve.queries import expand_words, read_list, read_query
+from ibkit.resolve.resolver import BAD_QUERY, Resolver
+from ibkit.resolve.view import MANY_QUERIES, View
+from ibkit.sources.site import Host, Site
+
+OUTPUTS = ("json", "csv")
+
+_HEADINGS = ("QUERY", "GID", "P_KEY", "DLID", "SL", "MTU", "RATE", "HOPS", "NAME", "FROM", "AGE")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to resolve, and whom to ask."""
+    parser.add_argument("queries", nargs="+", metavar="ADDRESS", help="what to resolve; - reads a list from stdin")
+    parser.add_argument("--via", metavar="NAME[,NAME]", type=_sources, help="ask these sources only, in this order")
+    parser.add_argument("--pkey", metavar="P_KEY", type=_pkey, help="in this partition, such as 0x8001")
+    parser.add_argument("--host", metavar="NAME", help="from this host of a capture of several (the first)")
+    add_device_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="what each source says, and settings for RoCE")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the answers and return the exit status."""
+    queries = [read_query(word) for word in _words(args.queries)]
+    if not queries:
+        raise IbkitError("the list on stdin names nothing to resolve")
+    site = site_of(args.from_path)
+    view = View(
+        site, host_of(site, args.host), through=through_of(args, site), now=now_of(site),
+        many=len(queries) >= MANY_QUERIES,
+    )  # fmt: skip
+    resolution = Resolver(view, args.via or DEFAULT_SOURCES, pkey=args.pkey).resolve(queries)
+    if args.json:
+        print_json(resolve_document(resolution))
+    elif args.csv:
+        print_csv(COLUMNS, resolve_rows(resolution))
+    else:
+        _print(resolution, verbose=args.verbose)
+    print_problems(_problems(resolution))
+    return exit_status(resolution)
+
+
+def exit_status(resolution: Resolution) -> int:
+    """Wrong usage, then what is known to be wrong, then what is not known."""
+    answers = resolution.answers
+    if any(problem.kind == BAD_QUERY for answer in answers for problem in answer.problems):
+        return EXIT_USAGE
+    if any(answer.status == FINDING for answer in answers):
+        return EXIT_FINDING
+    return EXIT_UNDECIDED if any(answer.status == UNKNOWN for answer in answers) else EXIT_OK
+
+
+def host_of(site: Site, name: str | None) -> Host:
+    """The host that a command looks from. Raises IbkitError for one that the capture does not hold."""
+    if name is None and site.hosts:
+        return site.hosts[0]
+    found = next((host for host in site.hosts if host.name == name), None)
+    if found is None and name is None:
+        return Host("", site.subnet)
+    if found is None:
+        names = ", ".join(host.name for host in site.hosts[:20]) or "no host"
+        raise IbkitError(f"--host {name}: it is not there; there is {names}")
+    return found
+
+
+def now_of(site: Site) -> float | None:
+    """The time that ages are counted against: that of the capture, else now."""
+    if site.origin.kind == "live":
+        import time
+
+        return time.time()
+    if site.origin.time is None:
+        return None
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(site.origin.time).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _words(given: Sequence[str]) -> Iterable[str]:
+    for word in given:
+        if word != "-":
+            yield from expand_words([word])
+            continue
+        if sys.stdin is None or sys.stdin.isatty():
+            raise IbkitError("stdin is a terminal; pipe the list into ibkit, or name the addresses")
+        yield from expand_words(read_list(sys.stdin.buffer.read().decode("utf-8", "backslashreplace")))
+
+
+def _print(resolution: Resolution, *, verbose: bool) -> None:
+    print_table(_HEADINGS, [_row(answer) for answer in resolution.answers])
+    if verbose:
+        for answer in resolution.answers:
+            print(f"\n{clean(answer.query)}")
+            for line in _details(answer):
+                print(f"  {clean(line, 1000)}")
+
+
+def _row(answer: Answer) -> list[Any]:
+    path = answer.path or PathRecord()
+    telling = [claim for claim in answer.claims if claim.gid is not None and claim.gid == answer.gid]
+    is_roce = answer.roce is not None
+    life = next((claim.age_seconds for claim in telling if claim.age_seconds is not None), None)
+    lid, sl, hops = ("-",) * 3 if is_roce else (path.dlid, path.sl, path.hop_limit)
+    return [
+        answer.query, answer.gid, "-" if is_roce else answer.pkey, lid, sl, path.mtu_bytes,
+        None if path.rate_gbps is None else f"{path.rate_gbps:g} Gb/s", hops, answer.name or "-",
+        ",".join(dict.fromkeys(claim.via for claim in telling)) or "-", age_text(life),
+    ]  # fmt: skip
+
+
+def _details(answer: Answer) -> Iterable[str]:
+    path = answer.path
+    if answer.source_port:
+        one = answer.source_port
+        index = "" if one.gid_index is None else f", GID index {one.gid_index}"
+        where = f"{one.device or 'this host'} port {one.port or '?'}"
+        yield f"from {where}: {one.gid or 'GID not known'}{index}, LID {one.lid or '-'}"
+    if path:
+        told = {**path._asdict(), "rate_gbps": number(path.rate_gbps)}
+        yield "path: " + ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
+    for claim in answer.claims:
+        age = None if claim.age_seconds is None else age_text(claim.age_seconds)
+        words = ", ".join(word for word in (claim.state, "old" if claim.is_old else None, age) if word)
+        where = f"{claim.source}:{claim.line}" if claim.line else claim.source
+        about = f" ({words})" if words else ""
+        yield f"{claim.via}: {claim.gid or '-'} {claim.detail}{about}{f' [{where}]' if where else ''}"
+    if answer.roce:
+        yield f"RoCE: use GID index {'?' if (i := answer.roce.gid_index) is None else i}: {answer.roce.why}"
+        for pick in answer.roce.picks:
+            yield f"  {pick.library}: {pick.setting} ({pick.why})"
+    for step in answer.routed:
+        yield f"{step.number:2} {step.state:<7} {step.what}: {step.text}{f'; {step.needs}' if step.needs else ''}"
+
+
+def age_text(seconds: int | None) -> str:
+    """``5 s``, ``3 min``, ``2 h``, ``4 d``: whole units, rounded down."""
+    if seconds is None:
+        return "?"
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _problems(resolution: Resolution) -> Iterable[Problem]:
+    """Each once, those of the answers first."""
+    return dict.fromkeys((*(p for answer in resolution.answers for p in answer.problems), *resolution.problems))
+
+
+def _sources(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    unknown = [name for name in names if name not in SOURCES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no source {unknown[0][:40]!r}; there are {', '.join(SOURCES)}")
+    return names
+
+
+def _pkey(text: str) -> PKey:
+    try:
+        value = int(text, 16) if text[:2] in ("0x", "0X") and len(text) <= 6 else -1
+    except ValueError:
+        value = -1
+    if not value & 0x7FFF or value < 0:
+        raise argparse.ArgumentTypeError(f"not a P_Key such as 0x8001: {text[:40]}")
+    return PKey(value)

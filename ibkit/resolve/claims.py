@@ -1,0 +1,227 @@
+"""What each source says of an address, one function a source; nothing is compared here.
+
+What a source is worth where two differ, in that order (``weight``): a host's own table of the address; the kernel's
+neighbour table, by which packets are sent now, and ibarr, which is the peer's own word; ibacm and the names in the
+fabric; files, which somebody wrote at some time; ibkit's cache; what is only inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ibkit.model.addresses import PreloadFile, ipoib_address
+from ibkit.model.ids import Gid, PKey
+from ibkit.model.path_record import MTU_BYTES, RATE_GBPS, PathRecord
+from ibkit.model.port_state import ETHERNET
+from ibkit.model.resolution import FABRIC, GIDS, HOSTS, NEIGHBOURS, Claim
+from ibkit.parsers.acm_hosts import HostEntry
+from ibkit.resolve import queries
+from ibkit.resolve.nodes import Nodes, Port
+from ibkit.resolve.queries import Query
+from ibkit.resolve.routing_table import way_out
+from ibkit.resolve.view import OwnInterface, View
+
+OWN_TABLE, LIVE, TOLD, FILE, CACHED, INFERRED = 6, 5, 4, 3, 2, 1
+IP4_MAPPED = 0xFFFF << 32
+
+
+def of_own_tables(view: View, address: str) -> Iterator[Claim]:
+    """The GID tables and IPoIB interfaces of the host, or of another host of the capture, that has the address; and the
+    GID that an address has by itself where the way to it leads out of a RoCE port.
+    """
+    for one in view.owners_of(address):
+        yield from _of_own_interface(one, address, view.host.name)
+    if not view.owners_of(address):
+        yield from _of_roce(view, address)
+
+
+def of_neighbours(view: View, address: str) -> Iterator[Claim]:
+    """The kernel's neighbour table, where the neighbour is an IPoIB one."""
+    plain, _, scope = address.partition("%")
+    for one in view.addresses.neighbours or ():
+        if one.address.partition("%")[0] != plain or (scope and scope != one.interface):
+            continue
+        state = " ".join(one.states) or None
+        parts = ipoib_address(one.hardware_address)
+        interface = view.interface(one.interface)
+        where = f"neighbour on {one.interface}"
+        if parts and one.is_valid:
+            yield Claim(
+                NEIGHBOURS, parts.gid, f"{where}, QPN {parts.qpn:#08x}", _partition(interface), None,
+                one.confirmed_seconds, state, LIVE, "ip neigh",
+                device=interface.device if interface else None,
+                port=interface.port.port if interface and interface.port else None,
+            )  # fmt: skip
+        elif interface and interface.interface.kind == "infiniband" and one.hardware_address is None:
+            yield Claim(
+                NEIGHBOURS, None, f"{where}: nobody answers", _partition(interface), None, None, state, LIVE, "ip neigh"
+            )
+
+
+def of_hosts_file(view: View, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
+    """ibacm_hosts.data, by address or name, with the path of ibacm_route.data for its GID."""
+    entries = view.preloads.hosts or ()
+    file = view.preloads.hosts_file
+    if not entries or file is None:
+        return
+    index = view.host_entries
+    seen = set()
+    for entry in [*(found for address in addresses for found in index.of_address(address)), *_of_name(view, query)]:
+        if entry.line not in seen:
+            seen.add(entry.line)
+            yield Claim(
+                HOSTS, Gid(entry.gid), f"{entry.key} in {file.path}", None, route_of(view, Gid(entry.gid)),
+                _age(view, file), None, FILE, file.path, entry.line,
+            )  # fmt: skip
+
+
+def of_route_file(view: View, gid: Gid) -> Iterator[Claim]:
+    """The path of ibacm_route.data for a GID that was found elsewhere."""
+    path = route_of(view, gid)
+    file = view.preloads.routes_file
+    if path is not None and file is not None:
+        yield Claim(HOSTS, None, f"path in {file.path}", None, path, _age(view, file), None, FILE, file.path)
+
+
+def of_fabric(nodes: Nodes, view: View, query: Query) -> Iterator[tuple[Claim, Port]]:
+    """The ports that a name, GUID, LID or GID means in the fabric."""
+    label = nodes.fabric.source
+    for port in _meant(nodes, query):
+        gid = gid_of(view, port)
+        text = str(port) if gid else f"{port}: the subnet's prefix is not known"
+        yield Claim(FABRIC, gid, text, weight=TOLD, source=label), port
+
+
+def inferred_from_names(nodes: Nodes, view: View, names: Sequence[str]) -> Iterator[Claim]:
+    """The port of the host that an address's name names, if the host has only one."""
+    for name in names:
+        ports = nodes.of_address_name(name)
+        if len(ports) == 1 and (gid := gid_of(view, ports[0])):
+            text = f"{ports[0]}: the only port of the host that {name} names"
+            yield Claim(FABRIC, gid, text, weight=INFERRED, source=nodes.fabric.source)
+
+
+def gid_of(view: View, port: Port) -> Gid | None:
+    """The port's GID in its subnet; None where no prefix is known, for fe80::/64 need not be the real one."""
+    prefix = port.record.subnet_prefix if port.record else None
+    if prefix is None and len(view.prefixes) == 1:
+        prefix = view.prefixes[0]
+    return None if prefix is None else Gid(prefix << 64 | port.guid)
+
+
+def route_of(view: View, gid: Gid) -> PathRecord | None:
+    """What ibacm makes of its route file for this GID: the block of its own port, and the LID of the block whose GUID
+    the GID has. The file knows no other subnet and no partition.
+    """
+    blocks = view.route_blocks
+    target = blocks.get(gid.guid)
+    if target is None or view.is_own_subnet(gid.subnet_prefix) is False:
+        return None
+    for _, port in view.infiniband_ports:
+        own = blocks.get(port.port_guid or 0)
+        if own is None or own.lid != port.lid:
+            continue
+        row = next((row for row in own.routes if row.dlid == target.lid), None)
+        if row:
+            own_gid = port.gids[0].gid if port.gids else None
+            return PathRecord(
+                own_gid, gid, own.lid, target.lid, None, row.sl, MTU_BYTES.get(row.mtu_code),
+                RATE_GBPS.get(row.rate_code),
+            )  # fmt: skip
+    return None
+
+
+def roce_gid(address: str, number: int) -> Gid:
+    """The GID that RoCE makes of an address: an IPv4 one is mapped, an IPv6 one is it."""
+    return Gid(number if ":" in address else IP4_MAPPED | number)
+
+
+def _of_own_interface(one: OwnInterface, address: str, host: str) -> Iterator[Claim]:
+    interface = one.interface
+    whose = f"{interface.name} of {one.host or host or 'this host'}"
+    parts = ipoib_address(interface.hardware_address)
+    port = one.port.port if one.port else None
+    if parts:
+        yield Claim(
+            GIDS, parts.gid, f"IPoIB interface {whose}", _partition(one), None, 0, None, OWN_TABLE,
+            device=one.device, port=port,
+        )  # fmt: skip
+        return
+    if one.port is None or one.port.link_layer != ETHERNET:
+        return
+    wanted = roce_gid(address, _number(address))
+    entries = [entry for entry in one.port.gids if entry.gid == wanted]
+    if entries:
+        rows = ", ".join(f"index {entry.gid_index} {entry.type or '?'}" for entry in entries)
+        vlan = next((entry.netdev for entry in entries if entry.netdev), interface.name)
+        text = f"GID table of {one.device} port {port} ({whose}): {rows}, on {vlan}"
+        yield Claim(GIDS, wanted, text, None, None, 0, None, OWN_TABLE, device=one.device, port=port)
+
+
+def _of_roce(view: View, address: str) -> Iterator[Claim]:
+    """An address that is reached out of a RoCE port has its GID by itself; whether anybody there speaks RoCE is not
+    seen from here.
+    """
+    way = way_out(address, view.hcas.interfaces or (), view.addresses.routes)
+    out = view.interface(way.interface) if way else None
+    if way is None or out is None or out.port is None or out.port.link_layer != ETHERNET or out.device is None:
+        return
+    if out.port.transport not in (None, "roce"):
+        return
+    plain = address.partition("%")[0]
+    neighbours = view.addresses.neighbours or ()
+    mac = next((one for one in neighbours if one.address == plain and one.interface == way.interface), None)
+    text = f"RoCE out of {way.interface} ({out.device} port {out.port.port}): the GID is made of the address"
+    if way.gateway:
+        text += f"; it lies behind the gateway {way.gateway}, where it may be another network's"
+    elif mac and mac.is_valid:
+        text += f"; its neighbour entry is {mac.hardware_address}"
+    vlan = view.addresses.vlans.get(way.interface)
+    if vlan is not None:
+        text += f"; VLAN {vlan}"
+    weight = INFERRED if way.gateway else LIVE if mac and mac.is_valid else TOLD
+    yield Claim(
+        GIDS, roce_gid(plain, _number(plain)), text, None, None, 0, None, weight, device=out.device,
+        port=out.port.port,
+    )  # fmt: skip
+
+
+def _of_name(view: View, query: Query) -> list[HostEntry]:
+    """By name, as ibacm compares it: letter by letter; else in any case, as hosts are called."""
+    if query.kind != queries.NAME:
+        return []
+    return view.host_entries.of_name(query.name)
+
+
+def _meant(nodes: Nodes, query: Query) -> list[Port]:
+    if query.kind == queries.LID:
+        port = nodes.by_lid(query.value)
+        return [port] if port else []
+    if query.kind == queries.GUID:
+        port = nodes.by_guid(query.value)
+        return [port] if port else nodes.of_node(query.value)
+    if query.kind in (queries.GID, queries.IP6):
+        port = nodes.by_guid(Gid(query.value).guid)
+        return [port] if port else []
+    return nodes.named(query.name) if query.kind == queries.NAME else []
+
+
+def _partition(one: OwnInterface | None) -> PKey | None:
+    """An IPoIB interface's P_Key with the membership of the port's table: the kernel shows it always as a full one."""
+    pkey = one.interface.pkey if one else None
+    if pkey is None or one is None or one.port is None:
+        return pkey
+    return next((known for known in one.port.pkeys if known.partition == pkey.partition), pkey)
+
+
+def _age(view: View, file: PreloadFile) -> int | None:
+    if file.modified is None or view.now is None:
+        return None
+    return max(0, int(view.now) - file.modified)
+
+
+def _number(address: str) -> int:
+    from socket import AF_INET, AF_INET6, inet_pton
+
+    plain = address.partition("%")[0]
+    return int.from_bytes(inet_pton(AF_INET6 if ":" in plain else AF_INET, plain), "big")

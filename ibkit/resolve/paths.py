@@ -1,0 +1,210 @@
+"""The path to a GID that was found: from which port of the host, in which partition, and what each source says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ibkit.collectors.mad_tools import ANY_PORT
+from ibkit.collectors.path_records import TOOL, PathAnswer, PathQuestion
+from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
+from ibkit.model.host import HcaPort
+from ibkit.model.ids import Gid, PKey
+from ibkit.model.path_record import PathRecord, differences
+from ibkit.model.port_state import ETHERNET
+from ibkit.model.resolution import HOSTS, SA, Claim, RoceChoice, SourcePort
+from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
+from ibkit.resolve import claims as sources
+from ibkit.resolve.nodes import Port, is_ip_gid, same_subnet
+from ibkit.resolve.view import View
+
+#: So many partitions of a port are tried at most; few ports are in more.
+MAX_PARTITIONS = 16
+
+
+class Target(NamedTuple):
+    """Where a path is wanted to: ``text`` is the query. ``gid`` is None where only the LID is known; ``port`` is its
+    port in the fabric, ``claim`` where the GID comes from. ``is_elsewhere``: in another subnet.
+    """
+
+    text: str
+    gid: Gid | None
+    port: Port | None = None
+    lid: int | None = None
+    claim: Claim | None = None
+    is_elsewhere: bool = False
+
+
+class Found(NamedTuple):
+    """A path, the claims that tell one, and what is wrong or missing. ``is_known``: there is enough to connect by."""
+
+    path: PathRecord | None = None
+    source: SourcePort | None = None
+    claims: tuple[Claim, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    pkey: PKey | None = None
+    roce: RoceChoice | None = None
+    is_known: bool = False
+
+
+class Finder:
+    """Finds paths from the ports of one host. ``pkey`` is the partition that the user wants."""
+
+    def __init__(self, view: View, via: Sequence[str], pkey: PKey | None = None) -> None:
+        self._view = view
+        self._via = via
+        self._pkey = pkey
+
+    def find(self, target: Target, claims: Iterable[Claim] = ()) -> Found:
+        """The path to ``target``. ``claims`` are what the sources said of the query; some told a path, too."""
+        own, hca_port = self._source_port(target)
+        if (hca_port and hca_port.link_layer == ETHERNET) or (target.gid and is_ip_gid(target.gid)):
+            return self._roce(target, own, hca_port)
+        told = [claim for claim in claims if claim.path and _is_to(claim.path, target)]
+        problems: list[Problem] = []
+        if target.gid is not None and HOSTS in self._via and not any(claim.via == HOSTS for claim in told):
+            told += sources.of_route_file(self._view, target.gid)
+        if SA in self._via and self._view.sees_infiniband:
+            asked, found = self._ask(target, own, hca_port)
+            told += asked
+            problems += found
+        problems += _differences(target, told)
+        path = _merged(target, own, told)
+        pkey = path.pkey or self._partition(target, hca_port)
+        known = path.dlid is not None and path.sl is not None and path.mtu_bytes is not None
+        return Found(path._replace(pkey=pkey), own, tuple(told), tuple(problems), pkey, None, known)
+
+    def ask(self, target: Target) -> PathAnswer:
+        """What the SA answers in the first partition in which it has a path; or that it has none in any."""
+        own, hca_port = self._source_port(target)
+        answer = PathAnswer()
+        for pkey in self._partitions(target, hca_port):
+            answer = self._view.path(_question(target, own, pkey))
+            if not answer.is_none:
+                break
+        return answer
+
+    def _ask(
+        self, target: Target, own: SourcePort | None, hca_port: HcaPort | None
+    ) -> tuple[list[Claim], list[Problem]]:
+        answer = self.ask(target)
+        if answer.records:
+            detail = "PathRecord of the subnet administrator"
+            return [Claim(SA, None, detail, path=answer.records[0], age_seconds=0, source=TOOL)], []
+        if answer.problem:
+            return [], [answer.problem]
+        if not answer.is_none:
+            return [], []
+        where = target.port or target.gid or f"LID {target.lid}"
+        start = f"{own.device} port {own.port}" if own and own.device else "this host"
+        partitions = [str(pkey) for pkey in self._partitions(target, hca_port) if pkey is not None]
+        which = f" in partition {', '.join(partitions)}" if partitions else ""
+        text = f"{target.text}: the subnet administrator has no path from {start} to {where}{which}"
+        if target.is_elsewhere:
+            return [], [Problem("not-routed", f"{text}: it knows no router to that subnet", None, TOOL)]
+        return [], [Problem("no-path", f"{text}: no partition in common, or both are limited members", None, TOOL)]
+
+    def _source_port(self, target: Target) -> tuple[SourcePort | None, HcaPort | None]:
+        """The port that the path starts from: the user's, the one that the claim came by, the one that has the
+        target's own GID, one in the target's subnet, else the first.
+        """
+        view, claim, gid = self._view, target.claim, target.gid
+        ports = [(hca.name, port) for hca in view.hcas.hcas for port in hca.ports]
+        device, number = view.through
+        if view.through == ANY_PORT and claim and claim.device:
+            device, number = claim.device, claim.port
+        named = [pair for pair in ports if device in (None, pair[0]) and number in (None, pair[1].port)]
+        infiniband = view.infiniband_ports
+        own = [pair for pair in infiniband if any(entry.gid == gid for entry in pair[1].gids)]
+        near = [pair for pair in infiniband if gid is not None and _is_near(pair[1], gid)]
+        chosen = next(iter([*(named if device or number else ()), *own, *near, *infiniband]), None)
+        if chosen is None:
+            told = view.own_port[0] if SA in self._via and view.sees_infiniband else None
+            return (SourcePort("", 0, told.gid, None, told.lid, "ib") if told and told.lid else None), None
+        device, port = chosen
+        entry = port.gids[0] if port.gids else None
+        own_gid = entry.gid if entry else None
+        if own_gid is None and SA in self._via and view.sees_infiniband and view.own_port[0].lid == port.lid:
+            own_gid = view.own_port[0].gid
+        index = entry.gid_index if entry else None
+        return SourcePort(device, port.port, own_gid, index, port.lid, port.transport), port
+
+    def _partitions(self, target: Target, port: HcaPort | None) -> list[PKey | None]:
+        """The partitions to try: the user's, the one that the claim names, else all of the port's."""
+        known = self._pkey or (target.claim.pkey if target.claim else None)
+        if known is not None:
+            return [known]
+        table = list(port.pkeys if port else ())[:MAX_PARTITIONS]
+        return list(table) or [None]
+
+    def _partition(self, target: Target, port: HcaPort | None) -> PKey | None:
+        """The partition where no path tells it: the one that there is to choose."""
+        partitions = self._partitions(target, port)
+        return partitions[0] if len(partitions) == 1 else None
+
+    def _roce(self, target: Target, own: SourcePort | None, port: HcaPort | None) -> Found:
+        """RoCE has no LIDs, and no partition but the default one: the two GIDs are all of it."""
+        if own is None or port is None or port.link_layer != ETHERNET:
+            text = f"{target.text}: {target.gid} is a RoCE GID, and no RoCE port of this host leads there"
+            return Found(PathRecord(dgid=target.gid), None, (), (Problem("no-source-port", text),))
+        from ibkit.resolve.roce import choose
+
+        choice = choose(port, None, target.gid, own.device)
+        own = own._replace(gid=choice.gid, gid_index=choice.gid_index)
+        path = PathRecord(choice.gid, target.gid)
+        return Found(path, own, roce=choice, is_known=choice.gid is not None)
+
+
+def _question(target: Target, own: SourcePort | None, pkey: PKey | None) -> PathQuestion:
+    """By GIDs where both are known with their subnet, else by LIDs, which only ports of this subnet have."""
+    sgid, slid = (own.gid, own.lid) if own else (None, None)
+    lid = target.lid if target.port is None else target.port.lid
+    if target.gid is not None and (lid is None or target.gid.subnet_prefix != LINK_LOCAL_PREFIX):
+        return PathQuestion(sgid, slid, target.gid, None, pkey)
+    return PathQuestion(None if slid else sgid, slid, None, lid, pkey)
+
+
+def _is_near(port: HcaPort, gid: Gid) -> bool:
+    return any(same_subnet(entry.gid.subnet_prefix, gid.subnet_prefix) for entry in port.gids)
+
+
+def _is_to(path: PathRecord, target: Target) -> bool:
+    return path.dgid is None or target.gid is None or path.dgid.guid == target.gid.guid
+
+
+#: Which source's path counts where two tell a field: the one that speaks of now.
+_ORDER = (SA, "acm", HOSTS, "cache")
+
+
+def _merged(target: Target, own: SourcePort | None, told: Sequence[Claim]) -> PathRecord:
+    """The best source's path, with the gaps filled from the others and from what is known of both ends."""
+    ranked = sorted(told, key=lambda claim: (claim.is_old, _ORDER.index(claim.via) if claim.via in _ORDER else 9))
+    lid = target.lid if target.port is None else target.port.lid
+    ends = PathRecord(own.gid if own else None, target.gid, own.lid if own else None)
+    if not target.is_elsewhere:
+        ends = ends._replace(dlid=lid)
+    merged = PathRecord()
+    for path in [*(claim.path for claim in ranked if claim.path and not claim.is_old), ends]:
+        gaps = {name: value for name, value in path._asdict().items() if getattr(merged, name) is None}
+        merged = merged._replace(**gaps)
+    return merged if target.gid is None else merged._replace(dgid=target.gid)
+
+
+def _differences(target: Target, told: Sequence[Claim]) -> list[Problem]:
+    """Where two sources tell the path differently; and where one leads to a LID that the port does not have."""
+    problems = []
+    best = next((claim for via in _ORDER for claim in told if claim.via == via and not claim.is_old), None)
+    for claim in told:
+        if best is None or claim is best or not claim.path or not best.path or claim.is_old:
+            continue
+        if found := differences(best.path, claim.path):
+            sides = ", ".join(f"{name} {mine} and {theirs}" for name, (mine, theirs) in found.items())
+            kind = "lid-differs" if "dlid" in found else "path-differs"
+            text = f"{target.text}: {best.detail} and {claim.detail} differ: {sides}"
+            problems.append(Problem(kind, text, claim.line, claim.source))
+    if best and best.path and target.port and not target.is_elsewhere and best.path.dlid is not None:
+        lids = range(target.port.lid or 0, (target.port.lid or 0) + (1 << target.port.lmc))
+        if target.port.lid is not None and best.path.dlid not in lids and not best.path.is_routed:
+            text = f"{target.text}: {best.detail} leads to LID {best.path.dlid}; {target.port} has {target.port.lid}"
+            problems.append(Problem("lid-differs", text, best.line, best.source))
+    return problems

@@ -1,0 +1,263 @@
+"""Queries in, answers out: ask the sources, compare what they say, find the path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ibkit.model.ids import Gid, PKey
+from ibkit.model.resolution import (
+    FABRIC,
+    FINDING,
+    FINDINGS,
+    GIDS,
+    HOSTS,
+    NEIGHBOURS,
+    RESOLVED,
+    SA,
+    UNKNOWN,
+    Answer,
+    Claim,
+    Resolution,
+)
+from ibkit.parsers.base import Problem
+from ibkit.resolve import claims as sources
+from ibkit.resolve import queries
+from ibkit.resolve.compare import ABSENT, ELSEWHERE, PRESENT, UNSEEN, Standing, alias_lid, settle
+from ibkit.resolve.missing import explain
+from ibkit.resolve.nodes import Port, is_ip_gid
+from ibkit.resolve.paths import Finder, Target
+from ibkit.resolve.queries import Query
+from ibkit.resolve.view import View
+
+#: ``kind`` of the problem that a query cannot be asked for, which is wrong usage.
+BAD_QUERY = "bad-query"
+
+
+class Resolver:
+    """Answers queries from one host's view. ``via`` are the sources that may be asked, ``pkey`` the partition that the
+    user wants.
+    """
+
+    def __init__(self, view: View, via: Sequence[str], *, pkey: PKey | None = None) -> None:
+        self._view = view
+        self._via = via
+        self._finder = Finder(view, via, pkey)
+        self._standings: dict[Gid, Standing] = {}
+
+    def resolve(self, asked: Iterable[Query]) -> Resolution:
+        """All answers in the order of the queries; a host with several ports may have one for each."""
+        answers = tuple(answer for query in asked for answer in self._answers(query))
+        return Resolution(answers, tuple(self._general_problems(answers)))
+
+    def _answers(self, query: Query) -> list[Answer]:
+        if query.bad:
+            problem = Problem(BAD_QUERY, f"{query.text}: {query.bad}")
+            return [Answer(query.text, query.kind, UNKNOWN, problems=(problem,))]
+        addresses = self._addresses(query)
+        claims = list(self._claims(query, addresses))
+        ports = [port for _, port in self._fabric_claims(query)]
+        if query.kind == queries.GID or (query.kind == queries.IP6 and not any(claim.gid for claim in claims)):
+            return [self._of_gid(query, claims)]
+        if query.kind in (queries.GUID, queries.LID):
+            return self._of_ports(query, claims, ports) or [self._of_number(query, claims)]
+        return self._of_address(query, claims, addresses, ports)
+
+    # What was asked.
+
+    def _addresses(self, query: Query) -> list[str]:
+        if query.kind in (queries.IP4, queries.IP6):
+            return [query.name]
+        return self._view.addresses_of(query.name) if query.kind == queries.NAME and self._asks_hosts else []
+
+    @property
+    def _asks_hosts(self) -> bool:
+        """Whether any source is asked that knows addresses by the host's names."""
+        return bool({HOSTS, GIDS, NEIGHBOURS, FABRIC} & set(self._via))
+
+    @property
+    def _sees_fabric(self) -> bool:
+        return FABRIC in self._via and self._view.sees_infiniband
+
+    def _claims(self, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
+        """What the sources say, in their order."""
+        view = self._view
+        if HOSTS in self._via:
+            yield from sources.of_hosts_file(view, query, addresses)
+        for address in addresses:
+            if GIDS in self._via:
+                yield from sources.of_own_tables(view, address)
+            if NEIGHBOURS in self._via:
+                yield from sources.of_neighbours(view, address)
+
+    def _fabric_claims(self, query: Query) -> list[tuple[Claim, Port]]:
+        return list(sources.of_fabric(self._view.nodes, self._view, query)) if self._sees_fabric else []
+
+    # What follows.
+
+    def _of_address(
+        self, query: Query, claims: list[Claim], addresses: Sequence[str], ports: Sequence[Port]
+    ) -> list[Answer]:
+        """Of an address or a name: what the sources agree on; of a name that none has an address of, each port."""
+        view = self._view
+        names = [query.name] if query.kind == queries.NAME else view.names_of(query.name)
+        meant = list(ports)
+        if self._sees_fabric and not meant and names:
+            meant = [port for name in names for port in view.nodes.of_address_name(name)]
+        if query.kind == queries.NAME and not any(claim.gid for claim in claims):
+            found = self._of_ports(query, claims, ports)
+            return found or [self._unsettled(query, claims, addresses, ())]
+        if len(ports) == 1:
+            claims += [claim for claim, _ in self._fabric_claims(query)]
+        elif self._sees_fabric and names:
+            claims += sources.inferred_from_names(view.nodes, view, names)
+        standings = {claim.gid: self._standing(claim.gid) for claim in claims if claim.gid is not None}
+        settled = settle(query.text, claims, standings, meant)
+        problems = (*settled.problems, *_unreachable(query, claims))
+        if settled.claim is None or settled.claim.gid is None:
+            if query.kind == queries.NAME and ports and not _still_differ(settled.problems):
+                return [
+                    answer._replace(
+                        status=_status(answer.problems + problems, known=False), problems=problems + answer.problems
+                    )
+                    for answer in self._of_ports(query, claims, ports)
+                ]
+            return [self._unsettled(query, claims, addresses, problems)]
+        return [self._answer(query, settled.claim, claims, problems)]
+
+    def _of_ports(self, query: Query, claims: list[Claim], ports: Sequence[Port]) -> list[Answer]:
+        """One answer for each port that a name, GUID or LID means in the fabric."""
+        answers = []
+        for claim, port in self._fabric_claims(query) if ports else ():
+            lid = query.value if query.kind == queries.LID else port.lid
+            target = Target(query.text, claim.gid, port, lid, claim)
+            answers.append(self._to(query, target, [*claims, claim], ()))
+        return answers
+
+    def _of_gid(self, query: Query, claims: list[Claim]) -> Answer:
+        """The query is the answer; whether anybody has it is what there is to find out."""
+        gid = Gid(query.value)
+        standing = self._standing(gid)
+        problems = []
+        if standing.state == ABSENT:
+            text = f"{query.text}: no port of the fabric has this GID ({standing.why})"
+            problems.append(Problem("gid-not-in-fabric", text, None, self._view.nodes.fabric.source))
+        claims = [*claims, *(claim for claim, _ in self._fabric_claims(query))]
+        return self._answer(query, Claim("query", gid, "as asked"), claims, problems)
+
+    def _of_number(self, query: Query, claims: list[Claim]) -> Answer:
+        """A LID or GUID that no port of the fabric has; where that is not sure, the SA may know it."""
+        view = self._view
+        if self._sees_fabric and view.nodes.is_whole:
+            kind, what = ("no-such-lid", "LID") if query.kind == queries.LID else ("no-such-guid", "GUID")
+            text = f"{query.text}: no port of the fabric has the {what} {query.name}"
+            return self._unsettled(query, claims, (), [Problem(kind, text, None, view.nodes.fabric.source)])
+        if query.kind == queries.LID:
+            return self._to(query, Target(query.text, None, None, query.value), claims, ())
+        if len(view.prefixes) != 1:
+            return self._unsettled(query, claims, (), ())
+        return self._to(query, Target(query.text, Gid(view.prefixes[0] << 64 | query.value)), claims, ())
+
+    def _answer(self, query: Query, claim: Claim, claims: Sequence[Claim], problems: Iterable[Problem]) -> Answer:
+        """The answer with this claim's GID."""
+        gid = claim.gid or Gid(0)
+        standing = self._standing(gid)
+        elsewhere = standing.state == ELSEWHERE
+        target = Target(query.text, gid, standing.port, None, claim, elsewhere)
+        return self._to(query, target, claims, problems)
+
+    def _to(self, query: Query, target: Target, claims: Sequence[Claim], problems: Iterable[Problem]) -> Answer:
+        found = self._finder.find(target, claims)
+        gid = target.gid or (found.path.dgid if found.path else None)
+        told = [*claims, *(claim for claim in found.claims if claim not in claims)]
+        everything = (*problems, *found.problems)
+        known = gid is not None and found.is_known
+        if not known and not any(problem.kind in FINDINGS for problem in everything):
+            everything += tuple(explain(self._view, self._via, query, gid, found, port=target.port))
+        port = target.port or (self._standing(gid).port if gid is not None else None)
+        return Answer(
+            query.text,
+            query.kind,
+            _status(everything, known=known),
+            gid,
+            found.pkey,
+            found.path,
+            tuple(told),
+            everything,
+            port.guid if port else None,
+            target.lid if target.lid is not None else port.lid if port else None,
+            port.node.name if port else None,
+            found.source,
+            found.roce,
+        )
+
+    def _unsettled(
+        self, query: Query, claims: Sequence[Claim], addresses: Sequence[str], problems: Iterable[Problem]
+    ) -> Answer:
+        everything = tuple(problems)
+        if not any(problem.kind in FINDINGS for problem in everything):
+            everything += tuple(explain(self._view, self._via, query, None, None, addresses))
+        return Answer(
+            query.text, query.kind, _status(everything, known=False), claims=tuple(claims), problems=everything
+        )
+
+    # What the fabric shows of a GID.
+
+    def _standing(self, gid: Gid) -> Standing:
+        if gid not in self._standings:
+            self._standings[gid] = self._look(gid)
+        return self._standings[gid]
+
+    def _look(self, gid: Gid) -> Standing:
+        view = self._view
+        if is_ip_gid(gid):
+            return Standing(UNSEEN)
+        own_subnet = view.is_own_subnet(gid.subnet_prefix) if view.sees_infiniband else None
+        if not self._sees_fabric:
+            return Standing(ELSEWHERE if own_subnet is False else UNSEEN)
+        lid = alias_lid(gid.guid)
+        port = view.nodes.by_guid(gid.guid)
+        if own_subnet is not False:
+            port = port or (view.nodes.by_lid(lid) if lid else None)
+        if port is not None:
+            return Standing(PRESENT, port)
+        if own_subnet is False:
+            return Standing(ELSEWHERE)
+        if own_subnet is None or not view.nodes.is_whole:
+            return Standing(UNSEEN)
+        why = f"{len(view.nodes.ports)} ports were seen"
+        if SA not in self._via:
+            return Standing(ABSENT, None, why)
+        answer = self._finder.ask(Target(str(gid), gid))
+        if answer.records:
+            return Standing(PRESENT)  # a virtual port, or one that came since
+        return Standing(
+            ABSENT, None, f"{why}, and the subnet administrator has no path to it" if answer.is_none else why
+        )
+
+    def _general_problems(self, answers: Sequence[Answer]) -> Iterator[Problem]:
+        """What is missing for all of them, and what could not be read."""
+        view = self._view
+        if HOSTS in self._via:
+            yield from view.preloads.problems
+        if view.has_seen_fabric and not view.nodes.is_whole:
+            fabric = view.nodes.fabric
+            yield from fabric.problems[:1] if not fabric.nodes else fabric.problems
+
+
+def _status(problems: Sequence[Problem], *, known: bool) -> str:
+    if any(problem.kind in FINDINGS for problem in problems):
+        return FINDING
+    return RESOLVED if known else UNKNOWN
+
+
+def _still_differ(problems: Sequence[Problem]) -> bool:
+    return any(problem.kind == "sources-differ" for problem in problems)
+
+
+def _unreachable(query: Query, claims: Sequence[Claim]) -> Iterator[Problem]:
+    """The kernel looked for the neighbour, and nobody answered, though somebody says that there is one."""
+    for claim in claims:
+        if claim.via == NEIGHBOURS and claim.gid is None and claim.state and "FAILED" in claim.state:
+            others = [other for other in claims if other.gid is not None]
+            said = f", and {others[0].detail} says {others[0].gid}" if others else ""
+            yield Problem("neighbour-unreachable", f"{query.text}: {claim.detail} (FAILED){said}", None, claim.source)

@@ -1,0 +1,312 @@
+"""What one host and its subnet hold for the resolver: each piece is asked for when it is needed first, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from ibkit.collectors.addresses import HOST_NAMES, collect_addresses, collect_preloads, read_names
+from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.mad_tools import ANY_PORT, Through
+from ibkit.collectors.path_records import (
+    OwnPort,
+    PathAnswer,
+    PathQuestion,
+    ask_own_port,
+    ask_path,
+    ask_paths_from,
+    saved_paths,
+)
+from ibkit.model.addresses import HostAddresses, Preloads
+from ibkit.model.host import HcaPort, HostHcas, Interface
+from ibkit.model.ids import Gid
+from ibkit.model.path_record import PathRecord
+from ibkit.model.port_state import INFINIBAND
+from ibkit.parsers.acm_file import NAME, key_of
+from ibkit.parsers.acm_hosts import HostEntry, by_key
+from ibkit.parsers.acm_routes import RouteBlock
+from ibkit.parsers.base import Problem
+from ibkit.parsers.etc_hosts import HostLine, canonical_address
+from ibkit.parsers.records import NamedTuple
+from ibkit.resolve.nodes import Nodes, same_subnet
+from ibkit.sources.site import Host, Site
+
+#: From so many queries on, all paths of the source port are asked for at once.
+MANY_QUERIES = 16
+#: Asking the system's resolver may end at a name server that does not answer (seconds).
+GETENT_DEADLINE_SECONDS = 10.0
+
+
+class EntryIndex:
+    """The entries of a hosts file by what they are asked for. Of two lines with one key ibacm believes the last."""
+
+    def __init__(self, entries: Iterable[HostEntry]) -> None:
+        self._by_key = by_key(entries)
+        self._by_folded: dict[str, list[HostEntry]] = {}
+        self._by_gid: dict[int, list[HostEntry]] = {}
+        for entry in self._by_key.values():
+            self._by_gid.setdefault(entry.gid, []).append(entry)
+            if entry.kind == NAME:
+                self._by_folded.setdefault(entry.key.lower(), []).append(entry)
+
+    def of_address(self, address: str) -> list[HostEntry]:
+        """The entry of an IP address."""
+        entry = self._by_key.get(key_of(address.partition("%")[0]))
+        return [entry] if entry else []
+
+    def of_name(self, name: str) -> list[HostEntry]:
+        """The entries of a name: ibacm compares letter by letter; else those that differ in case alone."""
+        exact = self._by_key.get((NAME, name.encode()))
+        return [exact] if exact else self._by_folded.get(name.lower(), [])
+
+    def of_gid(self, gid: int) -> list[HostEntry]:
+        """The entries with this GID."""
+        return self._by_gid.get(gid, [])
+
+
+class OwnInterface(NamedTuple):
+    """An interface of a host, and the address on it that was looked for; ``port`` is the RDMA port behind it."""
+
+    host: str
+    interface: Interface
+    port: HcaPort | None
+    device: str | None
+
+
+class View:
+    """The evidence. ``now`` is the time that ages are counted against (seconds since 1970), None where it is not known;
+    ``many``: there are so many queries that tables are worth asking for.
+    """
+
+    def __init__(
+        self, site: Site, host: Host, *, through: Through = ANY_PORT, now: float | None = None, many: bool = False
+    ) -> None:
+        self.site = site
+        self.host = host
+        self.source = host.source
+        self.subnet = site.subnet
+        self.through = through
+        self.now = now
+        self.is_live = site.origin.kind == "live"
+        self._many = many
+        self._answers: dict[PathQuestion, PathAnswer] = {}
+
+    # What the host itself knows.
+
+    @cached_property
+    def hcas(self) -> HostHcas:
+        """Its devices, interfaces and GID tables."""
+        return collect_hcas(self.source, self.host.name)
+
+    @cached_property
+    def others(self) -> tuple[HostHcas, ...]:
+        """The same of the other hosts of a capture, who know best which addresses they have."""
+        return tuple(collect_hcas(host.source, host.name) for host in self.site.hosts if host is not self.host)
+
+    @cached_property
+    def addresses(self) -> HostAddresses:
+        """Its neighbours and routes."""
+        return collect_addresses(self.source)
+
+    @cached_property
+    def preloads(self) -> Preloads:
+        """Ibacm's files."""
+        return collect_preloads(self.source)
+
+    @cached_property
+    def host_entries(self) -> EntryIndex:
+        """The entries of ibacm_hosts.data."""
+        return EntryIndex(self.preloads.hosts or ())
+
+    @cached_property
+    def route_blocks(self) -> dict[int, RouteBlock]:
+        """The blocks of ibacm_route.data by port GUID."""
+        return {block.guid: block for block in self.preloads.routes or ()}
+
+    @cached_property
+    def infiniband_ports(self) -> list[tuple[str, HcaPort]]:
+        """Active InfiniBand ports: device and port."""
+        return [
+            (hca.name, port)
+            for hca in self.hcas.hcas
+            for port in hca.ports
+            if port.state == "Active" and port.link_layer == INFINIBAND and hca.planes_of is None
+        ]
+
+    def interface(self, name: str | None) -> OwnInterface | None:
+        """An interface of the host by its name."""
+        return self._interfaces.get(name or "")
+
+    def owners_of(self, address: str) -> list[OwnInterface]:
+        """The interfaces, of any host at hand, that have this address."""
+        return self._by_address.get(address.partition("%")[0], [])
+
+    @cached_property
+    def _interfaces(self) -> dict[str, OwnInterface]:
+        return {one.interface.name: one for one in _interfaces_of(self.hcas)}
+
+    @cached_property
+    def _by_address(self) -> dict[str, list[OwnInterface]]:
+        found: dict[str, list[OwnInterface]] = {}
+        for hcas in (self.hcas, *self.others):
+            for one in _interfaces_of(hcas):
+                for text in one.interface.addresses:
+                    address = canonical_address(text.partition("/")[0])
+                    if address is not None and not _is_everybodys(address):
+                        found.setdefault(address, []).append(one)
+        return found
+
+    # Names.
+
+    @cached_property
+    def name_lines(self) -> tuple[HostLine, ...]:
+        """The lines of /etc/hosts."""
+        return read_names(self.source, HOST_NAMES)[0] or ()
+
+    def addresses_of(self, name: str) -> list[str]:
+        """The addresses of a name: by /etc/hosts, else by what the host is set up to ask (``getent``)."""
+        wanted = name.lower()
+        found = self._addresses_by_name.get(wanted)
+        if found is None and not any(entry.startswith(f"{wanted}.") for entry in self._addresses_by_name):
+            found = self._asked_addresses(name)
+        return [address for address in found or () if not _is_everybodys(address)]
+
+    def names_of(self, address: str) -> list[str]:
+        """The names of an address by /etc/hosts."""
+        return self._names_by_address.get(address, [])
+
+    @cached_property
+    def _addresses_by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for line in self.name_lines:
+            for name in line.names:
+                found.setdefault(name.lower(), []).append(line.address)
+        return found
+
+    @cached_property
+    def _names_by_address(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for line in self.name_lines:
+            found.setdefault(line.address, []).extend(line.names)
+        return found
+
+    def _asked_addresses(self, name: str) -> list[str]:
+        answer = self.source.run(("getent", "ahosts", name), deadline_seconds=GETENT_DEADLINE_SECONDS)
+        words = [line.split() for line in answer.out.splitlines()]
+        addresses = [canonical_address(line[0]) for line in words if line]
+        return list(dict.fromkeys(address for address in addresses if address is not None))
+
+    # The subnet.
+
+    @cached_property
+    def sees_infiniband(self) -> bool:
+        """Whether it is worth asking the subnet: not on a live host whose ports are all Ethernet, or without any."""
+        return not self.is_live or any(
+            port.link_layer == INFINIBAND for hca in self.hcas.hcas for port in hca.ports
+        )  # fmt: skip
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The fabric."""
+        from ibkit.collectors.fabric import collect_fabric
+
+        return Nodes(collect_fabric(self.subnet, self.through))
+
+    @property
+    def has_seen_fabric(self) -> bool:
+        """Whether the fabric was needed so far."""
+        return "nodes" in self.__dict__
+
+    @cached_property
+    def own_port(self) -> tuple[OwnPort, Problem | None]:
+        """The port that the tools ask through, in their own words."""
+        return ask_own_port(self.subnet, self.through)
+
+    @cached_property
+    def prefixes(self) -> list[int]:
+        """The prefixes of the subnets that the host is in, as far as they are known."""
+        told = [entry.gid.subnet_prefix for _, port in self.infiniband_ports for entry in port.gids[:1]]
+        if not told and (gid := self.own_port[0].gid):
+            told = [gid.subnet_prefix]
+        if not told:
+            told = [port.record.subnet_prefix for port in self.nodes.ports if port.record and port.record.subnet_prefix]
+        if not told:  # of a GID in a file whose GUID is in the fabric
+            entries = (Gid(entry.gid) for entry in self.preloads.hosts or ())
+            told = [gid.subnet_prefix for gid in entries if self.nodes.by_guid(gid.guid)]
+        return list(dict.fromkeys(told))
+
+    def is_own_subnet(self, prefix: int) -> bool | None:
+        """Whether a GID of this prefix is in a subnet of the host; None where its own prefixes are not known."""
+        if prefix == 0xFE80 << 48:
+            return True
+        if not self.prefixes:
+            return None
+        return any(same_subnet(prefix, own) for own in self.prefixes)
+
+    def path(self, question: PathQuestion) -> PathAnswer:
+        """One path of the subnet administrator."""
+        if question not in self._answers:
+            self._answers[question] = self._path(question)
+        return self._answers[question]
+
+    def _path(self, question: PathQuestion) -> PathAnswer:
+        known = [record for record in self._table(question.slid) if fits(record, question)]
+        if known:
+            return PathAnswer(tuple(known))
+        answer = ask_path(self.subnet, question, self.through)
+        records = tuple(record for record in answer.records if fits(record, question))
+        return answer._replace(records=records)
+
+    def _table(self, slid: int | None) -> tuple[PathRecord, ...]:
+        """All paths that were recorded, or that are worth asking for together."""
+        if self.is_live and not self._many:
+            return ()
+        return (*(self._paths_from(slid) if slid else ()), *(() if self.is_live else self._saved))
+
+    @cached_property
+    def _saved(self) -> tuple[PathRecord, ...]:
+        return saved_paths(self.subnet).records
+
+    def _paths_from(self, lid: int) -> tuple[PathRecord, ...]:
+        if lid not in self._tables:
+            self._tables[lid] = ask_paths_from(self.subnet, lid, self.through).records
+        return self._tables[lid]
+
+    @cached_property
+    def _tables(self) -> dict[int, tuple[PathRecord, ...]]:
+        return {}
+
+
+def fits(record: PathRecord, question: PathQuestion) -> bool:
+    """Whether a record is an answer to the question: a file holds all that somebody asked for."""
+    asked = ((record.slid, question.slid), (record.dlid, question.dlid))
+    if any(wanted is not None and told != wanted for told, wanted in asked):
+        return False
+    if question.pkey is not None and record.pkey is not None and record.pkey.partition != question.pkey.partition:
+        return False
+    return all(
+        wanted is None or told is None or _same_gid(told, wanted)
+        for told, wanted in ((record.sgid, question.sgid), (record.dgid, question.dgid))
+    )
+
+
+def _same_gid(one: Gid, other: Gid) -> bool:
+    """The same port's: each port has the link-local prefix, too, and the SA answers with the real one."""
+    if one.guid != other.guid:
+        return False
+    return 0xFE80 << 48 in (one.subnet_prefix, other.subnet_prefix) or same_subnet(
+        one.subnet_prefix, other.subnet_prefix
+    )
+
+
+def _interfaces_of(hcas: HostHcas) -> list[OwnInterface]:
+    ports = {(hca.name, port.port): port for hca in hcas.hcas for port in hca.ports}
+    return [
+        OwnInterface(hcas.host, one, ports.get((one.device or "", one.port or 0)), one.device)
+        for one in hcas.interfaces or ()
+    ]
+
+
+def _is_everybodys(address: str) -> bool:
+    """Whether each host has this address, so that it names none: loopback and "any"."""
+    return address.startswith("127.") or address in ("::1", "0.0.0.0", "::")  # noqa: S104 - a comparison
