@@ -1,8 +1,8 @@
 """What a node description says: the host or switch that it names, or that nobody has named the node.
 
 Hosts are named by rdma-core's ``rdma-ndd`` (``%h %d``: host and device), managed switches by their firmware
-(``MF0;NAME:MODEL/CHIP``). A description is no identity: two nodes may have the same. Until somebody names it, a node has
-its firmware's words: the part, with or without its number, and the vendor.
+(``MF0;NAME:MODEL/CHIP``). A description is no identity: two nodes may have the same. Until somebody names it, a node
+has its firmware's words: the part, with or without its number, and the vendor.
 """
 
 from __future__ import annotations
