@@ -38,7 +38,7 @@ from ibkit.export.fabric import (
 from ibkit.model.fabric import FINDINGS, SWITCH, Fabric, Link, Node
 from ibkit.model.ids import Guid
 from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN, LinkGrade
-from ibkit.model.node_names import nodes_meant
+from ibkit.model.node_lookup import nodes_meant
 from ibkit.model.selection import Selection, at_node, everything, is_down, only_links, only_ports
 
 OUTPUTS = ("json", "csv")
