@@ -26,8 +26,9 @@ PORT_FILE = "/run/ibacm-tcp.port"
 SOCKETS = ("unix:/run/ibacm-unix.sock", "unix:/run/ibacm.sock")
 #: What ibacm answers from its memory takes no longer (seconds).
 DEADLINE_SECONDS = 2.0
-#: A look-up: by default three tries of 3 seconds each, behind others that wait (seconds).
-LOOKUP_SECONDS = 20.0
+#: A look-up of a path by the SA takes milliseconds; one of an address that no file tells three tries of 3 seconds each,
+#: behind others that wait (seconds).
+PATH_SECONDS, LOOKUP_SECONDS = 1.0, 20.0
 #: An index has 8 bits.
 MAX_ENDPOINTS = 255
 
@@ -69,9 +70,9 @@ def ask_acm(
             local = _TYPES[own_kind], own
             request = acm_protocol.resolve_request(dest, local, flags=acm_protocol.NODELAY)
             answer = _path_answer(source, service.address, request, endpoint, CACHE, DEADLINE_SECONDS)
-            if wait and answer.status == _NODATA:
+            if seconds and answer.status == _NODATA:
                 request = acm_protocol.resolve_request(dest, local)
-                answer = _path_answer(source, service.address, request, endpoint, LOOKUP, LOOKUP_SECONDS)
+                answer = _path_answer(source, service.address, request, endpoint, LOOKUP, seconds)
             yield answer
 
 
