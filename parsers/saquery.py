@@ -16,9 +16,9 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
-from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.diag_messages import SA_STATUS, SIMULATOR, Message, parse_line
-from ibkit.parsers.lines import BEFORE, Problems, lines_of
+from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 
 #: Headings over the two lists of ``saquery -s``.
 SM_PORTS, DISABLED_SM_PORTS = "IsSM ports", "IsSMdisabled ports"
@@ -103,6 +103,34 @@ def parse(text: str, *, source: str = "", fields: Container[str] | None = None) 
         raise NotThisFormat(f"{source or 'input'}: not saquery: no title like 'NodeRecord dump:' in it")
     answer = Answer(tuple(reader.records), tuple(reader.messages))
     return Parsed(answer, reader.problems.all(), False if reader.cut or refused else None)
+
+
+def parse_some(text: str, record_type: str, field: str, values: Container[int], *, source: str = "") -> Parsed[Answer]:
+    """The records of one type whose ``field`` has one of these numbers: of a large answer those that are wanted.
+
+    ``complete`` is False where one of them is cut, else None. Raises NotThisFormat where there is none of the type.
+    """
+    title = next(title for title, (kind, _) in _TITLES.items() if kind == record_type)
+    wanted = re.compile(rf"\s*+(?:RID\s++)?{field}\.++(0x[0-9a-fA-F]{{1,8}}|[0-9]{{1,8}})\b")
+    records: list[Record] = []
+    problems: list[Problem] = []
+    complete = None
+    line, counted = 0, 0
+    start = text.find(title)
+    if start < 0:
+        raise NotThisFormat(f"{source or 'input'}: no {title!r} in it")
+    while start >= 0:
+        stop = text.find(title, start + len(title))
+        found = wanted.match(text, start + len(title))
+        if found and count_of(found[1]) in values:
+            line += text.count("\n", counted, start)
+            counted = start
+            parsed = parse(text[start : stop if stop >= 0 else len(text)], source=source)
+            records += [record._replace(line=record.line + line) for record in parsed.value.records]
+            problems += [one._replace(line=one.line and one.line + line) for one in parsed.problems]
+            complete = False if parsed.complete is False else complete
+        start = stop
+    return Parsed(Answer(tuple(records)), tuple(problems), complete)
 
 
 class _Reader:

@@ -1,0 +1,334 @@
+"""Forwarding tables of the subnet's switches: asked of each switch by ``ibroute``, else of the SA; or saved dumps.
+
+A switch's own answer is what it does with a packet; the SA and OpenSM's dumps tell what the subnet manager has told it
+to do. Traps of ``ibroute`` and ``dump_fts`` (rdma-core, ``infiniband-diags/ibroute.c``): the last LID is not read where
+it is a multiple of 64, for the block that it begins is left out; rows with a port that the switch does not have are not
+printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ibkit.collectors.fabric import collect_fabric
+from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
+from ibkit.model.fabric import SWITCH, End, Fabric
+from ibkit.model.ids import Guid
+from ibkit.model.port_state import FIRST_MULTICAST_LID
+from ibkit.model.routes import NO_EXIT, NO_TABLE, ForwardingTable, Owners, Route, Routes, route_to
+from ibkit.parsers import diag_messages as diag
+from ibkit.parsers import ibroute, opensm_dumps, saquery
+from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.bulk import no_cyclic_gc
+from ibkit.parsers.diag_messages import Message
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
+from ibkit.sources.raw import RawSource
+
+SWITCH_TOOL, SA_TOOL = "ibroute", "saquery"
+LFTS, FDBS = "opensm-lfts.dump", "opensm.fdbs"
+#: Whose outputs are read, where somebody saved one of them.
+READS = (SWITCH_TOOL, LFTS, FDBS, SA_TOOL)
+#: Do not ask each destination who it is: of 11,200 HCAs that would be 36,000 packets for each switch.
+NO_NAMES = "-n"
+#: The SA's records, by the tool's two names of them, and the records' own.
+_SA_NAMES, _RECORD = ("LFTR", "LFTRecord"), "LFTRecord"
+_LIDS_PER_BLOCK = 64
+LAST_LID = FIRST_MULTICAST_LID - 1
+#: What holds the tables of all switches: a capture may have one of them. A live host is not asked for any.
+_DUMPS = (("dump_fts",), ("dump_fts", NO_NAMES), ("dump_lfts",), ("dump_lfts.sh",), (LFTS,), (FDBS,))
+_RAW_DUMPS = ((SWITCH_TOOL,), (LFTS,), (FDBS,))
+#: A table of 12,000 LIDs takes 200 packets (seconds).
+DEADLINE_SECONDS = 20.0
+SA_DEADLINE_SECONDS = 120.0
+#: What a capture takes at most, in seconds and in bytes: the tables of 1,500 switches with 12,700 LIDs each are 210 MB.
+RECORDING_SECONDS, RECORDING_BYTES = 900.0, 400 << 20
+#: Where the first so many switches do not answer, the others are not asked.
+MAX_SILENT = 3
+
+#: Heads of tables in a dump of many, what follows up to the switch's GUID, and who reads them.
+_HEADS = (
+    ("Unicast lids [", re.compile(r"[^\n]{1,200}? guid 0x([0-9a-f]{1,16}) ")),
+    ("dump_ucast_routes: Switch 0x", re.compile(r"([0-9a-fA-F]{1,16})")),
+)
+
+
+def collect_routes(source: Source, fabric: Fabric | None = None, through: Through = ANY_PORT) -> Routes:
+    """The tables of all switches. ``fabric`` is collected where it is not given.
+
+    Never raises for missing evidence: ``problems`` says which tables are missing, and why. Of a large subnet this is
+    slow: who wants to know one way asks ``collect_ways``.
+    """
+    fabric = collect_fabric(source, through) if fabric is None else fabric
+    tables = _Tables(source, through, fabric)
+    switches = [guid for guid, node in fabric.nodes.items() if node.type == SWITCH]
+    with no_cyclic_gc():
+        for guid in switches:
+            tables.ask_about(guid, None)
+    missing = [guid for guid in switches if not tables.known.get(guid)]
+    problems = list(tables.problems)
+    if missing:
+        name = fabric.nodes[missing[0]].name or "no name"
+        text = f"no forwarding table of {len(missing)} of {len(switches)} switches, the first is {missing[0]} ({name})"
+        problems.append(Problem("no-table", text))
+    complete = False if missing else fabric.complete if switches else None
+    return Routes(tables.known, complete, tuple(problems))
+
+
+def record_tables(source: Source, fabric: Fabric) -> tuple[Problem, ...]:
+    """Ask for all tables, so that a capture holds them, within bounds of time and size; what is missing, and why."""
+    seconds = 0.0
+    size = 0
+    silent: list[Problem] = []
+    switches = [node for node in fabric.nodes.values() if node.type == SWITCH and node.lid]
+    for index, node in enumerate(switches):
+        if seconds > RECORDING_SECONDS or size > RECORDING_BYTES:
+            text = (
+                f"{len(switches) - index} of {len(switches)} switches were not asked for their forwarding tables, for "
+                f"the others took {seconds:.0f} s and {size >> 20} MiB: ways through them cannot be replayed"
+            )
+            return (*silent[:1], Problem("not-asked", text, None, SWITCH_TOOL))
+        answer = source.run((SWITCH_TOOL, NO_NAMES, str(node.lid)), deadline_seconds=DEADLINE_SECONDS)
+        seconds += answer.seconds
+        size += len(answer.stdout)
+        if answer.exit_status not in (0, None) or answer.failure not in (None, NOT_RECORDED):
+            silent.append(explain_failure(source, answer, _messages(answer)))
+        if len(silent) == MAX_SILENT == index + 1:
+            # Such packets are refused here, or need a key: what the SA has is better than nothing.
+            source.run((SA_TOOL, _SA_NAMES[0]), deadline_seconds=SA_DEADLINE_SECONDS)
+            break
+    return tuple(silent[:1])
+
+
+def collect_ways(
+    source: Source, fabric: Fabric, owners: Owners, ways: Iterable[tuple[End, int]], through: Through = ANY_PORT
+) -> tuple[list[Route], tuple[Problem, ...]]:
+    """Follow ways, each from a port to a LID, and ask for the tables of the switches that they come to, no others.
+
+    Beside the routes: why a table that one of them lacks could not be had.
+    """
+    tables = _Tables(source, through, fabric)
+    found = []
+    for start, lid in ways:
+        route = route_to(fabric, tables.routes(), start, lid, owners)
+        while route.result == NO_TABLE and tables.ask_about(route.at.guid, lid):
+            route = route_to(fabric, tables.routes(), start, lid, owners)
+        found.append(route)
+    return found, tuple(tables.problems)
+
+
+class _Tables:
+    """Asks for tables and keeps them. ``problems`` are why one could not be had."""
+
+    def __init__(self, source: Source, through: Through, fabric: Fabric) -> None:
+        self.known: dict[Guid, tuple[ForwardingTable, ...]] = {}
+        self.problems: list[Problem] = []
+        self._source = source
+        self._through = through
+        self._fabric = fabric
+        self._is_saved = isinstance(source, RawSource)
+        self._asked: set[tuple[Guid, int | None]] = set()
+        self._dumps: list[_Dump] | None = None
+        self._records: dict[int, list[ForwardingTable]] | None = None
+
+    def routes(self) -> Routes:
+        """What is known so far."""
+        return Routes(self.known, None)
+
+    def ask_about(self, guid: Guid, lid: int | None) -> bool:
+        """Ask one after the other who may tell what a switch does with a LID, or, for None, what it does at all;
+        whether somebody did.
+        """
+        if (guid, lid) in self._asked:
+            return False
+        self._asked.add((guid, lid))
+        before = len(self.problems)
+        refusals: list[Problem] = []
+        for ask in (self._of_switch, self._of_dumps, self._of_sa):
+            known = self.known.get(guid, ())
+            self.known[guid] = (*known, *(table for table in ask(guid, refusals) if table not in known))
+            if self.known[guid] if lid is None else self.routes().table_for(guid, lid):
+                return True
+        if len(self.problems) == before:
+            self.problems += refusals[:1]
+        return False
+
+    # The switch itself
+
+    def _of_switch(self, guid: Guid, refusals: list[Problem]) -> list[ForwardingTable]:
+        lid = self._fabric.nodes[guid].lid
+        if lid is None or isinstance(self._source, RawSource):
+            return []
+        answer = self._run(SWITCH_TOOL, NO_NAMES, str(lid))
+        if answer.failure == NOT_RECORDED:
+            self._is_saved = True
+            answer = self._run(SWITCH_TOOL, str(lid))
+        if answer.failure == NOT_RECORDED:
+            return []
+        label = label_of(self._source, answer)
+        try:
+            parsed = ibroute.parse(answer.out, source=label)
+        except NotThisFormat:
+            refusals.append(explain_failure(self._source, answer, _messages(answer)))
+            return []
+        if not parsed.value.tables or parsed.complete is False:
+            messages = (*_messages(answer), *parsed.value.messages)
+            refusals += [explain_failure(self._source, answer, messages)] if messages else parsed.problems
+        told = [table for table in parsed.value.tables if table.guid == guid]
+        if parsed.value.tables and not told:
+            other = parsed.value.tables[0]
+            text = f"{Guid(other.guid)} answers at the LID of {guid}, {lid}: a LID given twice, or a way astray"
+            self.problems.append(Problem("wrong-switch", text, other.line, label))
+        return [_table(table, label, LAST_LID) for table in told]
+
+    # What a capture or a file holds of all switches
+
+    def _of_dumps(self, guid: Guid, refusals: list[Problem]) -> list[ForwardingTable]:
+        if not self._is_saved:
+            return []
+        if self._dumps is None:
+            self._dumps = list(self._open_dumps())
+        found = []
+        for dump in self._dumps:
+            for table, problems in dump.tables_of(guid):
+                found.append(table)
+                self.problems += problems
+        return found
+
+    def _open_dumps(self) -> Iterator[_Dump]:
+        for words in _RAW_DUMPS if isinstance(self._source, RawSource) else _DUMPS:
+            answer = self._source.run(words)
+            if answer.failure != NOT_RECORDED:
+                yield _Dump(
+                    answer.out, label_of(self._source, answer), is_whole=not isinstance(self._source, RawSource)
+                )
+                if isinstance(self._source, RawSource):
+                    return  # it is one text, whatever of these is in it
+
+    # The subnet administrator
+
+    def _of_sa(self, guid: Guid, refusals: list[Problem]) -> list[ForwardingTable]:
+        lid = self._fabric.nodes[guid].lid
+        if lid is None:
+            return []
+        if not self._is_saved:
+            answer = self._run(SA_TOOL, _SA_NAMES[0], str(lid))
+            return self._read_records(answer, refusals).get(lid, [])
+        if self._records is None:
+            self._records = {}
+            for name in _SA_NAMES:
+                answer = self._run(SA_TOOL, name)
+                if answer.failure != NOT_RECORDED and not self._records:
+                    self._records = self._read_records(answer, refusals)
+        if lid in self._records:
+            return self._records[lid]
+        answer = self._run(SA_TOOL, _SA_NAMES[0], str(lid))
+        return [] if answer.failure == NOT_RECORDED else self._read_records(answer, refusals).get(lid, [])
+
+    def _read_records(self, answer: CommandAnswer, refusals: list[Problem]) -> dict[int, list[ForwardingTable]]:
+        """The tables by the LID of their switch."""
+        label = label_of(self._source, answer)
+        try:
+            parsed = saquery.parse(answer.out, source=label, fields=("LID", "Block"))
+        except NotThisFormat:
+            refusals.append(explain_failure(self._source, answer, _messages(answer)))
+            return {}
+        records = [record for record in parsed.value.records if record.type == _RECORD]
+        if not records:
+            refusals.append(explain_failure(self._source, answer, (*_messages(answer), *parsed.value.messages)))
+        by_lid: dict[int, list[saquery.Record]] = {}
+        for record in records:
+            by_lid.setdefault(_number(record.fields.get("LID")), []).append(record)
+        owners = {node.lid: node.guid for node in self._fabric.nodes.values() if node.type == SWITCH and node.lid}
+        return {lid: [_of_records(owners[lid], some, label)] for lid, some in by_lid.items() if lid in owners}
+
+    def _run(self, tool: str, *words: str) -> CommandAnswer:
+        seconds = SA_DEADLINE_SECONDS if tool == SA_TOOL else DEADLINE_SECONDS
+        return self._source.run(self._through.command(tool, *words), deadline_seconds=seconds)
+
+
+class _Dump:
+    """A text with the tables of many switches, each read when somebody asks for it: all together may be 200 MB.
+
+    ``is_whole``: nobody has asked for a range of LIDs alone.
+    """
+
+    def __init__(self, text: str, label: str, *, is_whole: bool) -> None:
+        self._text = text
+        self._label = label
+        self._last = LAST_LID if is_whole else None
+        self._places: dict[int, list[tuple[int, int]]] = {}
+        heads = sorted(place for head, _ in _HEADS for place in _places_of(head, text))
+        for start, stop in zip(heads, (*heads[1:], len(text)), strict=True):
+            for head, rest in _HEADS:
+                found = rest.match(text, start + len(head)) if text.startswith(head, start) else None
+                if found:
+                    self._places.setdefault(int(found[1], 16), []).append((start, stop))
+
+    def tables_of(self, guid: Guid) -> Iterator[tuple[ForwardingTable, tuple[Problem, ...]]]:
+        """The tables of a switch, and what could not be read of them."""
+        for start, stop in self._places.get(guid, ()):
+            start = self._text.rfind("\n", 0, start) + 1
+            line = self._text.count("\n", 0, start)
+            piece = self._text[start:stop]
+            for parser in (ibroute, opensm_dumps):
+                try:
+                    parsed = parser.parse(piece, source=self._label)
+                except NotThisFormat:
+                    continue
+                problems = tuple(one._replace(line=one.line and one.line + line) for one in parsed.problems)
+                for table in parsed.value.tables:
+                    if table.guid == guid:  # tables of multicast LIDs, of any switch, may follow in the same piece
+                        yield _table(table, self._label, self._last, line), problems if not table.complete else ()
+                break
+
+
+def _places_of(head: str, text: str) -> Iterator[int]:
+    place = text.find(head)
+    while place >= 0:
+        yield place
+        place = text.find(head, place + len(head))
+
+
+def _table(table: ibroute.ForwardingTable, source: str, last: int | None, line: int = 0) -> ForwardingTable:
+    """A parsed table. ``last`` is the last LID that has no exit where there is no row for it, None for the text's own:
+    somebody may have asked for those alone. ``line`` is the number of lines before it.
+    """
+    covers: tuple[tuple[int, int], ...] = ()
+    if table.complete:
+        # The block that a multiple of 64 begins is not read where it would be the last one.
+        unread = table.last % _LIDS_PER_BLOCK == 0 and table.last and table.last >= len(table.exits)
+        covers = ((table.first, table.last - 1),) if unread else ((table.first, table.last),)
+        if last is not None:
+            covers = (*covers, (table.last + 1, last))
+    exits = table.exits
+    return ForwardingTable(Guid(table.guid), exits, covers, source, table.line + line)
+
+
+def _of_records(guid: Guid, records: Iterable[saquery.Record], source: str) -> ForwardingTable:
+    """An SA's blocks of one switch."""
+    exits = bytearray()
+    covers = []
+    line = None
+    for record in records:
+        line = record.line if line is None else line
+        if len(record.rows) == _LIDS_PER_BLOCK:
+            covers.append((record.rows[0][0], record.rows[-1][0]))
+        for lid, port in (row for row in record.rows if len(row) == 2):
+            if lid <= LAST_LID and port < NO_EXIT:
+                exits.extend(bytes([NO_EXIT]) * (lid + 1 - len(exits)))
+                exits[lid] = port
+    return ForwardingTable(guid, bytes(exits), tuple(covers), source, line)
+
+
+def _messages(answer: CommandAnswer) -> tuple[Message, ...]:
+    return (*diag.parse_lines(answer.err), *diag.known_lines(answer.out))
+
+
+def _number(text: str | None) -> int:
+    """Decimal or ``0x``; 0 for what is neither."""
+    text = text or ""
+    try:
+        return int(text, 16 if text[:2] == "0x" else 10) if len(text) <= 8 else 0
+    except ValueError:
+        return 0
