@@ -55,11 +55,12 @@ def collect_acm(source: Source) -> AcmService:
 
 
 def ask_acm(
-    source: Source, service: AcmService, kind: str, packed: bytes, *, wait: bool = False
+    source: Source, service: AcmService, kind: str, packed: bytes, *, seconds: float = PATH_SECONDS
 ) -> Iterator[AcmAnswer]:
     """What each endpoint knows of an address: ``kind`` and ``packed`` are those of ibkit.parsers.acm_file.key_of.
 
-    Each endpoint has a cache of its own, for its partition. ``wait``: let ibacm look up what is not in its cache.
+    Each endpoint has a cache of its own, for its partition. ``seconds`` is how long to wait for what is not in it, 0 not
+    at all: an entry of ibacm_hosts.data that was not used yet needs PATH_SECONDS, other addresses LOOKUP_SECONDS.
     """
     if service.address is None:
         return
