@@ -72,13 +72,13 @@ def _rows(host: Consumers) -> Iterator[list[Any]]:
         used.add(use.owner)
         yield [
             host.host, _name(owner), owner.pid or "-", _user(owner), use.device, states(host, use) or "-", use.mr,
-            use.cq, owner.container or "-",
+            use.cq, _container(owner),
         ]  # fmt: skip
     for index, owner in enumerate(host.owners):
         if index not in used:
             nodes = ", ".join(node.rpartition("/")[2] for node in owner.nodes or ())
             yield [
-                host.host, _name(owner), owner.pid, _user(owner), nodes, "-", "-", "-", owner.container or "-",
+                host.host, _name(owner), owner.pid, _user(owner), nodes, "-", "-", "-", _container(owner),
             ]  # fmt: skip
 
 
@@ -97,6 +97,13 @@ def _name(owner: Owner) -> str:
     if owner.kind == KERNEL:
         return f"[{name}] {owner.service}" if owner.service else f"[{name}]"
     return name
+
+
+def _container(owner: Owner) -> str:
+    """By its cgroup; Apptainer, enroot and the like leave that alone, and show in their namespaces only."""
+    if owner.container or not owner.own_namespaces:
+        return owner.container or "-"
+    return f"own {', '.join(owner.own_namespaces)}"
 
 
 def _user(owner: Owner) -> int | str | None:

@@ -50,6 +50,7 @@ SERVICES = {
     "ksmbd": "SMB Direct server",
     "9pnet_rdma": "9P over RDMA",
     "beegfs": "BeeGFS client",
+    "drbd_transport_rdma": "DRBD",
     "mlx5_ib": "driver",
     "mlx4_ib": "driver",
     "opa_vnic": "OPA virtual NIC",

@@ -2,7 +2,7 @@
 
 /proc is read by the source, file by file, so that a capture replays it. psutil would read the same files where nothing
 records them, and it leaves device nodes out of a process's open files.
-Formats: proc(5), cgroups(7), pid_namespaces(7).
+Formats: proc(5), cgroups(7), namespaces(7), pid_namespaces(7).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _CONTAINER = re.compile(
     r"(?:\.scope)?(?:/|\Z)"
 )
 _POD_CONTAINER = re.compile(r"kubepods[^\n]{0,300}/([0-9a-f]{64})(?:/|\Z)")
+_NAMESPACE = re.compile(r"([a-z]{2,20}):\[([0-9]{1,19})\]\Z")
 #: Why a file of another user's process is not shown.
 _FORBIDDEN = ("EACCES", "EPERM")
 
@@ -45,6 +46,7 @@ class ProcessTable:
         self.problems: list[Problem] = []
         self._source = source
         self._seen: dict[int, Seen | None] = {}
+        self._readers: dict[str, int] | None = None
         self._forbidden: dict[str, list[int]] = {}
 
     def process_of(self, pid: int) -> Seen | None:
@@ -60,6 +62,7 @@ class ProcessTable:
         inner = status.get("NSpid", "").split()
         limits = _MEMLOCK.search(self._text(seen.pid, "limits") or "")
         maps = self._text(seen.pid, "maps")
+        namespaces = self._namespaces(seen.pid)
         return Owner(
             PROCESS,
             seen.pid,
@@ -76,6 +79,8 @@ class ProcessTable:
             nodes=nodes,
             libraries=None if maps is None else tuple(maps.split("\n")) if maps else (),
             environment=_environment(self._text(seen.pid, "environ")),
+            namespaces=None if namespaces is None else tuple(namespaces.items()),
+            own_namespaces=self._own(namespaces),
         )
 
     def open_nodes(self) -> dict[int, tuple[str, ...] | None]:
@@ -119,6 +124,26 @@ class ProcessTable:
             main = self.process_of(process)
             return main or Seen(process, status)
         return Seen(process, status)
+
+    def _namespaces(self, pid: int | str) -> dict[str, int] | None:
+        """Kind and number of each; None where only the process's user and root may look."""
+        entries = self._source.list(f"{PROC}/{pid}/ns").entries
+        found = {}
+        for entry in entries or ():
+            # The two that end so are those of children that are yet to come.
+            if (link := _NAMESPACE.match(entry.target or "")) and not entry.name.endswith("_for_children"):
+                found[link[1]] = int(link[2])
+        if entries and not found and isinstance(pid, int):
+            self._forbidden.setdefault("namespaces", []).append(pid)
+        return found or None
+
+    def _own(self, namespaces: dict[str, int] | None) -> tuple[str, ...] | None:
+        """The kinds in which a process is not where the reader is."""
+        if self._readers is None:
+            self._readers = self._namespaces("self") or {}
+        if not namespaces or not self._readers:
+            return None
+        return tuple(kind for kind, number in namespaces.items() if self._readers.get(kind, number) != number)
 
     def _text(self, pid: int, name: str) -> str | None:
         answer = self._source.read(f"{PROC}/{pid}/{name}")

@@ -70,9 +70,10 @@ def states(host: Consumers, use: Use) -> str:
 
 def _owner(host: str | None, owner: Owner) -> dict[str, Any]:
     made: dict[str, Any] = {"host": host, **owner._asdict()}
-    for name in ("threads", "nodes", "libraries"):
+    for name in ("threads", "nodes", "libraries", "own_namespaces"):
         made[name] = None if made[name] is None else list(made[name])
-    made["environment"] = None if owner.environment is None else dict(owner.environment)
+    for name in ("environment", "namespaces"):
+        made[name] = None if made[name] is None else dict(made[name])
     return made
 
 

@@ -20,7 +20,8 @@ class Owner(NamedTuple):
     name or the kernel module's, ``service`` what that module does. ``inner_pid`` is its id in its own PID namespace.
     ``locked_bytes`` and ``pinned_bytes`` are VmLck and VmPin; ``memlock`` is the soft limit in bytes or ``unlimited``.
     ``nodes`` are the open device nodes, ``libraries`` the mapped ones of RDMA and MPI, ``environment`` the variables
-    that choose a transport; None is what could not be looked at.
+    that choose a transport. ``namespaces`` are kind (pid, net, mnt, user ...) and number of those that it is in, and
+    ``own_namespaces`` the kinds in which that is not the reader's. None is what could not be looked at.
     """
 
     kind: str
@@ -39,6 +40,8 @@ class Owner(NamedTuple):
     nodes: tuple[str, ...] | None = None
     libraries: tuple[str, ...] | None = None
     environment: tuple[tuple[str, str], ...] | None = None
+    namespaces: tuple[tuple[str, int], ...] | None = None
+    own_namespaces: tuple[str, ...] | None = None
 
 
 class QueuePair(NamedTuple):

@@ -1,8 +1,8 @@
 """What pdsh, clush and dshbak gathered from several hosts in one file, as the text of each host. Pure.
 
-Formats: pdsh(1) and clush(1) put the host's name and a colon before each line; dshbak(1) and ``clush -b`` put a block of
-lines below the name, or below the set of names (``n[01-16,20]``) whose lines are the same, between two lines of dashes.
-Both write what went wrong on stderr: ``pdsh@head: n02: ssh exited with exit code 255``.
+Formats: pdsh(1) and clush(1) put the host's name and a colon before each line; dshbak(1) and ``clush -b`` put a block
+of lines below the name, or below the set of names (``n[01-16,20]``) whose lines are the same, between two lines of
+dashes. Both write what went wrong on stderr: ``pdsh@head: n02: ssh exited with exit code 255``.
 """
 
 from __future__ import annotations

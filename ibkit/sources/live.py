@@ -81,9 +81,9 @@ class LiveSource:
                 full = f"{self._root}{path}/{name}"
                 try:
                     status = os.lstat(full)
-                    target = os.readlink(full) if stat.S_ISLNK(status.st_mode) else None
                 except OSError:
                     continue  # it went away between the two calls
+                target = _target(full) if stat.S_ISLNK(status.st_mode) else None
                 kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
                 entries.append(Entry(name, kind, target, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid))
         except OSError as error:
@@ -119,6 +119,14 @@ class LiveSource:
         from ibkit.sources.services import ask_service
 
         return ask_service(address, request, deadline_seconds)
+
+
+def _target(path: str) -> str | None:
+    """A link's own text; None where it may not be read (another user's /proc/PID/ns)."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
 
 
 def find_tool(name: str) -> str | None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ibkit.cli.consumers import _container
 from ibkit.cli.main import main
+from ibkit.model.consumers import Owner
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
 
@@ -18,6 +20,12 @@ def test_a_pasted_list(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "pp.ompi                         89   ?     rxe0    1 UD RTS, 2 RC RTS  ?   ?   -" in out
     assert "rxe0 qpn 25 (pp.ompi 89) - rxe0 qpn 26 (pp.ompi 90), by numbers" in out
+
+
+def test_the_column_of_containers() -> None:
+    assert _container(Owner("process", container="docker 4f", own_namespaces=("mnt",))) == "docker 4f"
+    assert _container(Owner("process", own_namespaces=("mnt", "user"))) == "own mnt, user"
+    assert _container(Owner("process", own_namespaces=())) == _container(Owner("process")) == "-"
 
 
 def test_every_queue_pair(capsys: pytest.CaptureFixture[str]) -> None:

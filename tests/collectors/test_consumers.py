@@ -110,6 +110,38 @@ def test_containers(cgroup: str, container: str | None) -> None:
     assert (rank.cgroup, rank.container, rank.inner_pid) == (cgroup, container, 7)
 
 
+def namespaces(**numbers: int) -> tuple[Entry, ...]:
+    """/proc/PID/ns; the kind stands in the link, and two of the names are those of children to come."""
+    numbers = {"mnt": 4026531841, "net": 4026531840, "pid": 4026531836, "user": 4026531837, **numbers}
+    links = [Entry(kind, "link", f"{kind}:[{number}]") for kind, number in numbers.items()]
+    return *links, Entry("pid_for_children", "link", "pid:[9]")
+
+
+def test_namespaces() -> None:
+    """A container that has no cgroup of its own shows in them; the other rank shares all of the reader's."""
+    there = {
+        "/proc/self/ns": namespaces(), "/proc/90/ns": namespaces(),
+        "/proc/89/ns": namespaces(mnt=4026532700, user=4026532699),
+    }  # fmt: skip
+    rank, other, kernel = collect(folders=there).owners
+    assert dict(rank.namespaces or ()) == {
+        "mnt": 4026532700, "net": 4026531840, "pid": 4026531836, "user": 4026532699,
+    }  # fmt: skip
+    assert (rank.own_namespaces, other.own_namespaces, rank.container) == (("mnt", "user"), (), None)
+    assert (kernel.namespaces, kernel.own_namespaces) == (None, None)
+
+
+def test_namespaces_of_another_users_process() -> None:
+    """The folder can be listed, the links cannot be read."""
+    shut = tuple(entry._replace(target=None) for entry in namespaces())
+    found = collect(folders={"/proc/self/ns": namespaces(), "/proc/89/ns": shut, "/proc/90/ns": namespaces(pid=7)})
+    assert (found.owners[0].namespaces, found.owners[0].own_namespaces) == (None, None)
+    assert found.owners[1].own_namespaces == ("pid",)
+    assert [problem.text for problem in found.problems] == [
+        "namespaces of process 89: only their user and root may look"
+    ]
+
+
 def test_who_has_a_node_open_and_no_object() -> None:
     """A subnet manager holds umad nodes, which the kernel's tracking does not know."""
     found = collect(
@@ -182,8 +214,10 @@ def test_connections_of_the_manager() -> None:
 
 
 def test_kernel_services() -> None:
-    names = {"ib_ipoib": "IPoIB", "nvme_rdma": "NVMe-oF host", "ko2iblnd": "Lustre", "rpcrdma": "NFS/RDMA",
-             "ib_srp": "SRP initiator", "ib_iser": "iSER initiator", "smc": "SMC", "vendor_thing": None}  # fmt: skip
+    names = {"ib_ipoib": "IPoIB", "nvme_rdma": "NVMe-oF host", "nvmet_rdma": "NVMe-oF target", "ko2iblnd": "Lustre",
+             "rpcrdma": "NFS/RDMA", "svcrdma": "NFS/RDMA", "ib_srp": "SRP initiator", "ib_srpt": "SRP target",
+             "ib_iser": "iSER initiator", "ib_isert": "iSER target", "smc": "SMC", "rds_rdma": "RDS",
+             "vendor_thing": None}  # fmt: skip
     rows = ",".join(
         f'{{"ifindex":0,"ifname":"mlx5_0","port":1,"lqpn":{n},"type":"RC","state":"RTS","sq-psn":0,"comm":"{name}"}}'
         for n, name in enumerate(names, 2)

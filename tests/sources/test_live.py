@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ibkit.sources import live
 from ibkit.sources.base import Entry
 from ibkit.sources.live import MAX_FILE_BYTES, LiveSource
 from ibkit.sources.recording import RecordingSource
@@ -148,3 +149,16 @@ def test_a_recording_asks_once(tmp_path):
     assert (source.read(f"{tmp_path}/a"), source.list(str(tmp_path)), source.run(["date", "+%N"])) == first
     assert first[1].entries == (Entry("a", "file", None, *first[1].entries[0][3:]),)
     assert source.verbs() is source.verbs()
+
+
+def test_a_link_that_may_not_be_read_is_listed_all_the_same(tmp_path, monkeypatch):
+    """As another user's /proc/PID/ns."""
+    (tmp_path / "ns").mkdir()
+    (tmp_path / "ns/pid").symlink_to("pid:[4026531836]")
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(live.os, "readlink", refuse)
+    (entry,) = LiveSource().list(f"{tmp_path}/ns").entries
+    assert (entry.name, entry.kind, entry.target) == ("pid", "link", None)
