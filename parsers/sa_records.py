@@ -238,7 +238,7 @@ def _port_info_of(tail: str) -> PortInfo | None:
         if found[1] is not None:
             fields[found[1]] = found[2]
         position = found.end()
-    return _port_info(fields) if _LAST_FIELD in fields else None
+    return port_info(fields) if _LAST_FIELD in fields else None
 
 
 # Any form
@@ -291,7 +291,7 @@ def _port_of(record: saquery.Record) -> SaPort:
     fields = record.fields
     lid, number = _int(fields["EndPortLid"]), _int(fields["PortNum"])
     if "base_lid" not in fields:
-        return SaPort(record.line, lid, number, _port_info(fields))
+        return SaPort(record.line, lid, number, port_info(fields))
     capabilities = _int(fields["capability_mask"])
     info = PortInfo(
         lid=_int(fields["base_lid"]) or None, sm_lid=_int(fields["master_sm_base_lid"]) or None,
@@ -337,8 +337,8 @@ def _is_plausible(record: Any) -> bool:
     return max(lids) <= _MAX_LID and max(ports, default=0) <= _MAX_PORT
 
 
-def _port_info(fields: dict[str, str]) -> PortInfo:
-    """Of the fields as printed; unknown words stay as they are."""
+def port_info(fields: dict[str, str]) -> PortInfo:
+    """Of the fields as ``saquery PIR`` and ``smpquery portinfo`` print them; unknown words stay as they are."""
     state = fields.get("LinkState")
     physical_state = fields.get("PhysLinkState")
     if state == DOWN:

@@ -239,7 +239,7 @@ class _Draft:
         for port in node.ports:
             info = self._infos.get(end_key(node.guid, port.number))
             if info is not None:
-                port = _with_info(port, info, prefix)
+                port = with_info(port, info, prefix)
             if port.guid in self._virtual:
                 port = port._replace(virtual_guids=self._virtual[port.guid])
             ports.append(port)
@@ -250,7 +250,7 @@ class _Draft:
         info = self._infos.get(end_key(node.guid, 0))
         if info is None:
             return None
-        port = _with_info(FabricPort(0, node.guid, node.lid), info, prefix)
+        port = with_info(FabricPort(0, node.guid, node.lid), info, prefix)
         return port._replace(linked=None, width=None, speed=None)
 
     def _virtual_guids(self) -> dict[int | None, tuple[Guid, ...]]:
@@ -266,7 +266,7 @@ class _Draft:
         }
 
 
-def _with_info(port: FabricPort, info: PortInfo, switch_prefix: int | None) -> FabricPort:
+def with_info(port: FabricPort, info: PortInfo, switch_prefix: int | None) -> FabricPort:
     """A port that is not down has a link, whether or not its neighbour is known. Both ends agreed on a link's rate."""
     width, speed = (info.width, info.speed) if port.peer is None else (port.width, port.speed)
     return port._replace(
