@@ -161,9 +161,9 @@ def _details(answer: Answer) -> Iterable[str]:
     for claim in answer.claims:
         age = None if claim.age_seconds is None else age_text(claim.age_seconds)
         words = ", ".join(word for word in (claim.state, "old" if claim.is_old else None, age) if word)
-        where = f"{claim.source}:{claim.line}" if claim.line else claim.source
+        source = f"{claim.source}:{claim.line}" if claim.line else claim.source
         about = f" ({words})" if words else ""
-        yield f"{claim.via}: {claim.gid or '-'} {claim.detail}{about}{f' [{where}]' if where else ''}"
+        yield f"{claim.via}: {claim.gid or '-'} {claim.detail}{about}{f' [{source}]' if source else ''}"
     if answer.roce:
         yield f"RoCE: use GID index {'?' if (i := answer.roce.gid_index) is None else i}: {answer.roce.why}"
         for pick in answer.roce.picks:

@@ -7,6 +7,7 @@ another subnet and for a destination behind no router.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from socket import AF_INET6, inet_ntop
 
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
@@ -38,6 +39,17 @@ class PathQuestion(NamedTuple):
         target = ("--dgid", gid_text(self.dgid)) if self.dgid else ("--dlid", str(self.dlid)) if self.dlid else ()
         return ("PR", *source, *target, *(() if self.pkey is None else ("--pkey", str(self.pkey))))
 
+    def other_words(self) -> Iterator[tuple[str, ...]]:
+        """How people ask the same: by the other kind of address, and in any partition."""
+        by_lid = self._replace(sgid=None, dgid=None) if self.slid and self.dlid else self
+        yield by_lid.words()
+        if self.sgid and self.dgid:
+            yield "--sgid-to-dgid", f"{gid_text(self.sgid)}-{gid_text(self.dgid)}"
+        if self.slid and self.dlid:
+            yield "--src-to-dst", f"{self.slid}:{self.dlid}"
+        yield self._replace(pkey=None).words()
+        yield by_lid._replace(pkey=None).words()
+
 
 class PathAnswer(NamedTuple):
     """What the SA answered. ``is_none``: it was asked, it ended well, and it has no such path. Else, without records,
@@ -62,8 +74,13 @@ def gid_text(gid: Gid) -> str:
 
 
 def ask_path(source: Source, question: PathQuestion, through: Through = ANY_PORT) -> PathAnswer:
-    """Ask for one path."""
-    return _answer(source, source.run(through.command(TOOL, *question.words()), deadline_seconds=DEADLINE_SECONDS))
+    """Ask for one path. A source that holds answers only may hold this one to the same question in other words."""
+    answer = source.run(through.command(TOOL, *question.words()), deadline_seconds=DEADLINE_SECONDS)
+    for words in question.other_words() if answer.failure == NOT_RECORDED else ():
+        other = source.run(through.command(TOOL, *words), deadline_seconds=DEADLINE_SECONDS)
+        if other.failure != NOT_RECORDED:
+            return _answer(source, other)
+    return _answer(source, answer)
 
 
 def ask_paths_from(source: Source, lid: int, through: Through = ANY_PORT) -> PathAnswer:

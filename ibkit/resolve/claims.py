@@ -13,7 +13,8 @@ from ibkit.model.addresses import PreloadFile, ipoib_address
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import MTU_BYTES, RATE_GBPS, PathRecord
 from ibkit.model.port_state import ETHERNET
-from ibkit.model.resolution import FABRIC, GIDS, HOSTS, NEIGHBOURS, Claim
+from ibkit.model.resolution import ACM, FABRIC, GIDS, HOSTS, IBARR, NEIGHBOURS, Claim
+from ibkit.parsers.acm_file import key_of
 from ibkit.parsers.acm_hosts import HostEntry
 from ibkit.resolve import queries
 from ibkit.resolve.nodes import Nodes, Port
@@ -73,6 +74,38 @@ def of_hosts_file(view: View, query: Query, addresses: Sequence[str]) -> Iterato
                 HOSTS, Gid(entry.gid), f"{entry.key} in {file.path}", None, route_of(view, Gid(entry.gid)),
                 _age(view, file), None, FILE, file.path, entry.line,
             )  # fmt: skip
+
+
+def of_acm(view: View, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
+    """What the running ibacm has in its caches, one for each of its endpoints. It tells no ages: an entry may be as old
+    as the service, or come from its hosts file.
+    """
+    from ibkit.collectors.acm import ask_acm
+
+    if view.acm.address is None:
+        return
+    words = [address.partition("%")[0] for address in addresses]
+    if query.kind == queries.NAME:
+        words.append(query.name)
+    for word in words:
+        for answer in ask_acm(view.source, view.acm, *key_of(word)):
+            if answer.path and answer.path.dgid:
+                where = f"endpoint {answer.endpoint.number}" if answer.endpoint else "an endpoint"
+                path = answer.path
+                yield Claim(
+                    ACM, path.dgid, f"{word} in the cache of ibacm's {where}", path.pkey, path, None, None, TOLD,
+                    view.acm.address,
+                )  # fmt: skip
+
+
+def of_ibarr(view: View, addresses: Sequence[str]) -> Iterator[Claim]:
+    """What the peer itself says."""
+    from ibkit.collectors.ibarr import ask_ibarr
+
+    for address in addresses:
+        answer = ask_ibarr(view.source, address)
+        text = f"ibarr at {address}" if answer.gid else f"ibarr: {answer.error}"
+        yield Claim(IBARR, answer.gid, text, None, None, 0 if answer.gid else None, None, LIVE)
 
 
 def of_route_file(view: View, gid: Gid) -> Iterator[Claim]:

@@ -18,7 +18,7 @@ from ibkit.parsers.records import NamedTuple
 
 #: How a host's names for its addresses go on behind its own name: n01-ib0, n01.ib, n01_hsn1, n01-ipoib.
 _SUFFIX = re.compile(r"[-_.](?:ib|ipoib|hsn|opa|fabric|rdma)\d{0,3}(?:[-_.]\S*)?\Z", re.IGNORECASE)
-#: Bits of a site-local prefix that hold no FLID: what tells one subnet from another .
+#: Bits of a site-local prefix that hold no FLID: what tells one subnet from another.
 SUBNET_BITS = (1 << 64) - 1 - (0xFFFF << 16)
 
 

@@ -71,7 +71,7 @@ class Finder:
         problems += _differences(target, told)
         path = _merged(target, own, told)
         pkey = path.pkey or self._partition(target, hca_port)
-        known = path.dlid is not None and path.sl is not None and path.mtu_bytes is not None
+        known = None not in (path.dlid, path.sl, path.mtu_bytes, pkey)
         return Found(path._replace(pkey=pkey), own, tuple(told), tuple(problems), pkey, None, known)
 
     def ask(self, target: Target) -> PathAnswer:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.resolution import (
+    ACM,
     FABRIC,
     FINDING,
     FINDINGS,
     GIDS,
     HOSTS,
+    IBARR,
     NEIGHBOURS,
     RESOLVED,
     SA,
@@ -72,7 +74,7 @@ class Resolver:
     @property
     def _asks_hosts(self) -> bool:
         """Whether any source is asked that knows addresses by the host's names."""
-        return bool({HOSTS, GIDS, NEIGHBOURS, FABRIC} & set(self._via))
+        return bool({HOSTS, ACM, GIDS, NEIGHBOURS, IBARR} & set(self._via))
 
     @property
     def _sees_fabric(self) -> bool:
@@ -83,11 +85,15 @@ class Resolver:
         view = self._view
         if HOSTS in self._via:
             yield from sources.of_hosts_file(view, query, addresses)
+        if ACM in self._via:
+            yield from sources.of_acm(view, query, addresses)
         for address in addresses:
             if GIDS in self._via:
                 yield from sources.of_own_tables(view, address)
             if NEIGHBOURS in self._via:
                 yield from sources.of_neighbours(view, address)
+        if IBARR in self._via:
+            yield from sources.of_ibarr(view, addresses)
 
     def _fabric_claims(self, query: Query) -> list[tuple[Claim, Port]]:
         return list(sources.of_fabric(self._view.nodes, self._view, query)) if self._sees_fabric else []

@@ -17,6 +17,7 @@ from ibkit.collectors.path_records import (
     ask_paths_from,
     saved_paths,
 )
+from ibkit.model.acm import AcmService
 from ibkit.model.addresses import HostAddresses, Preloads
 from ibkit.model.host import HcaPort, HostHcas, Interface
 from ibkit.model.ids import Gid
@@ -122,6 +123,13 @@ class View:
     def route_blocks(self) -> dict[int, RouteBlock]:
         """The blocks of ibacm_route.data by port GUID."""
         return {block.guid: block for block in self.preloads.routes or ()}
+
+    @cached_property
+    def acm(self) -> AcmService:
+        """The ibacm that runs on the host."""
+        from ibkit.collectors.acm import collect_acm
+
+        return collect_acm(self.source)
 
     @cached_property
     def infiniband_ports(self) -> list[tuple[str, HcaPort]]:
