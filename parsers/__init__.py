@@ -266,6 +266,14 @@ _TOOLS = (
         "opensm_sa",
     ),
     Format("guid2lid", "parse", r"0x[0-9a-fA-F]{16}(?: 0x[0-9a-fA-F]{4}){2}[ \t]{0,9}$", (" 0x",), "guid2lid"),
+    Format(
+        "ibswinfo",
+        "parse",
+        r"(?:part number|fan status|temperature \(C\)|PSU\d status|uptime \(d-h:m:s\)) {1,12}\| "
+        r"|(?:part_number|psu\d\.\w{2,11}(?: \(W\))?|cur\.temp \(C\)|uptime \(sec\)) {1,12}: ",
+        ("part number", "fan status", "temperature (C)", "PSU", "uptime (", "part_number", "psu", "cur.temp"),
+        "ibswinfo",
+    ),
     Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
     Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-)[^"\n]{1,64}"', ("Switch", "Hca")),

@@ -44,6 +44,7 @@ TOOLS = {
     "opensm.mcfdbs": "opensm.mcfdbs",
     "opensm-sa.dump": "opensm-sa.dump",
     "guid2lid": "guid2lid",
+    "ibswinfo": "ibswinfo",
     "partitions.conf": "partitions.conf",
     "opensm-subnet.lst": "opensm-subnet.lst",
     "perfquery": "perfquery",
@@ -60,7 +61,8 @@ COMMANDS = {
     **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
     "ibsim-console": "parse", "ibsim-netlist": "parse",
     "ibaddr": "parse", "opensm": "parse", "opensm-lfts.dump": "parse", "opensm.fdbs": "parse", "opensm.mcfdbs": "parse",
-    "opensm-sa.dump": "parse", "guid2lid": "parse", "opensm-subnet.lst": "fabric",
+    "opensm-sa.dump": "parse", "guid2lid": "parse", "ibswinfo": "parse",
+    "opensm-subnet.lst": "fabric",
     "ibdiagnet2.db_csv": "fabric", "ibdiagnet2.net_dump": "parse", "partitions.conf": "parse",
     "sminfo": "sm", "smpquery": "parse", "saquery": "parse", "saquery/links": "fabric", "saquery/is-sm": "sm",
 }  # fmt: skip
