@@ -214,8 +214,8 @@ class _Draft:
         if lost:
             more = f" and {len(lost) - 1} more ports are" if len(lost) > 1 else " is"
             text = (
-                f"{end_text(lost[0])}{more} up, and the SA tells no neighbour: it tells only what shares a partition "
-                "with the port that asks, and what answered the subnet manager"
+                f"{end_text(lost[0])}{more} up, and the SA tells no neighbour: it tells a link only where both ends "
+                "share a partition, with each other and with the port that asks, and answered the subnet manager"
             )
             self.findings.add("unknown-neighbour", text, lacking=True)
 
