@@ -112,6 +112,7 @@ def test_multirail_host_as_its_user(capsys: pytest.CaptureFixture[str]) -> None:
     assert {name: state for name, state in states.items() if state != "ok"} == {
         "umad": "denied", "pyverbs": "missing", "memlock": "limited", "memlock-ssh": "limited", "pcie": "limited",
     }  # fmt: skip
+    assert states["firmware-stored"] == states["firmware"] == states["providers"] == states["rdma_cm"] == "ok"
     assert states["memlock-slurmd"] == states["pkeys"] == states["ib_ipoib"] == states["roce-address"] == "ok"
 
 

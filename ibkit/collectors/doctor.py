@@ -22,6 +22,8 @@ _VERBS_CLASS = "/sys/class/infiniband_verbs"
 _MAD_CLASS = "/sys/class/infiniband_mad"
 _MISC_CLASS = "/sys/class/misc"
 
+#: The subsystem that udev makes the nodes of, by check.
+_SUBSYSTEMS = {"uverbs": "infiniband_verbs", "umad": "infiniband_mad", "rdma_cm": "misc"}
 #: What libibverbs has known since 2008 (``libibverbs/ibverbs.h``); the kernel has spoken 6 as long.
 MIN_ABI, MAX_ABI = 3, 6
 
@@ -41,7 +43,7 @@ def collect_checks(source: Source, host: str) -> HostChecks:
     if in_kernel:
         nodes = source.list(NODES)
         checks += _verbs(source, nodes, identity)
-        checks.append(_connection_manager(source))
+        checks.append(_connection_manager(source, nodes, identity))
         if transports & {"ib", None}:
             checks += _umad(source, nodes, identity)
         checks += port_checks(source, hcas.hcas)
@@ -135,7 +137,7 @@ def _access(
     gone = [name for name in names if name not in there]
     if gone:
         mends = (
-            Fix("any", f"udevadm trigger -s {'infiniband_verbs' if what == 'uverbs' else 'infiniband_mad'}"),
+            Fix("any", f"udevadm trigger -s {_SUBSYSTEMS[what]}"),
             Fix("any", "docker run --device /dev/infiniband ...   # in a container"),
         )
         return Check(what, MISSING, f"{NODES} lacks {_few(gone)}", means, mends)
@@ -150,11 +152,12 @@ def _access(
     return Check(what, OK, f"{_few(names)} can be opened", means)
 
 
-def _connection_manager(source: Source) -> Check:
+def _connection_manager(source: Source, nodes: FolderAnswer, identity: Identity | None) -> Check:
     means = "librdmacm needs it: rping, perftest -R, NVMe-oF, iSER; MPI mostly not"
     listing = source.list(_MISC_CLASS)
     if "rdma_cm" in listing.names:
-        return Check("rdma_cm", OK, "the connection manager is there", means)
+        group = Fix("any", "chmod 0666 /dev/infiniband/rdma_cm   # as the rules of udev that come with rdma-core do")
+        return _access("rdma_cm", ["rdma_cm"], nodes, identity, means, (group,))
     if listing.error not in (None, "ENOENT"):
         return Check("rdma_cm", UNKNOWN, f"{_MISC_CLASS}: {listing.error}", means)
     fixes = (_modprobe("rdma_ucm"), *_install("rdma-core", "rdma-core"))

@@ -15,7 +15,8 @@ _UNLIMITED = ("infinity", str((1 << 64) - 1))
 
 def launcher_checks(source: Source) -> Iterator[Check]:
     """One check for each unit that is there; none without systemd. Format: systemctl(1), ``show``."""
-    means = "jobs that this unit starts inherit its limit of locked memory; MPI and NCCL need more than a few MiB"
+    inherit = "jobs that this unit starts inherit its limit of locked memory; MPI and NCCL need more than a few MiB"
+    slurm = f"{inherit}. Slurm sets the submitting shell's limit over it, unless PropagateResourceLimitsExcept=MEMLOCK"
     answer = source.run(COMMAND, deadline_seconds=10)
     seen = set()
     for block in answer.out.split("\n\n"):
@@ -24,6 +25,7 @@ def launcher_checks(source: Source) -> Iterator[Check]:
         if known.get("LoadState") != "loaded" or not limit or name in seen:
             continue
         seen.add(name)  # ssh and sshd are names of one unit
+        means = slurm if name == "slurmd" else inherit
         if limit in _UNLIMITED:
             yield Check(f"memlock-{name}", OK, f"{name}: unlimited", means)
         elif limit.isascii() and limit.isdigit() and len(limit) < 20:

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from ibkit.collectors.pci import PciBus
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
-from ibkit.model.checks import DIFFERENT, LIMITED, MISSING, OK, Check, Fix
+from ibkit.model.checks import DIFFERENT, LIMITED, MISSING, OK, UNKNOWN, Check, Fix
 from ibkit.model.host import Hca, HcaPort, PciLink
+from ibkit.parsers.base import NotThisFormat
 from ibkit.sources.base import Source
 
 DEFAULT_PARTITION = 0x7FFF
 _IPOIB_MODULE = "/sys/module/ib_ipoib"
 PROVIDERS = "/etc/libibverbs.d"
+VERSIONS = ("devlink", "-j", "dev", "info")
+#: A card that is busy answers late (seconds).
+_DEADLINE_SECONDS = 10.0
 
 #: The provider of libibverbs for a kernel driver, by the name of its file (rdma-core ``providers/``).
 _PROVIDER_OF = {
@@ -35,6 +39,7 @@ def port_checks(source: Source, hcas: Iterable[Hca]) -> Iterator[Check]:
         yield _roce_addresses(roce)
     yield from _pcie(source, hcas)
     yield from _same_boards(hcas)
+    yield from _stored_firmware(source, hcas)
     yield from _providers(source, hcas)
 
 
@@ -64,7 +69,7 @@ def _ipoib(source: Source, ports: list[tuple[Hca, HcaPort]]) -> Check:
         absent = source.list(_IPOIB_MODULE).error == "ENOENT"
         text = "not loaded" if absent else "no active port has an IPoIB interface"
         fixes = (Fix("any", "modprobe ib_ipoib"), Fix("any", "ip link set ib0 up; ip address add ADDRESS/24 dev ib0"))
-        return Check("ib_ipoib", OK, f"{text}; needed only for IPoIB", means, fixes)
+        return Check("ib_ipoib", OK, f"{text}; who needs IPoIB: {fixes[0].command}", means, fixes)
     return Check("ib_ipoib", OK, f"{named} of {len(ports)} active ports have an IPoIB interface", means)
 
 
@@ -132,16 +137,54 @@ def _same_boards(hcas: list[Hca]) -> Iterator[Check]:
         yield Check("firmware", OK, "boards of one kind run one firmware", means)
 
 
+def _stored_firmware(source: Source, hcas: list[Hca]) -> Iterator[Check]:
+    """What was burnt runs only after a reset of the card. Old kernels and drivers do not tell."""
+    names = {hca.bus_address: hca.name for hca in hcas if hca.bus_address and not hca.planes_of}
+    answer = source.run(VERSIONS, deadline_seconds=_DEADLINE_SECONDS) if names else None
+    if answer is None or answer.failure or answer.exit_status:
+        return
+    from ibkit.parsers.devlink_info import parse
+
+    try:
+        cards = parse(answer.out, source=answer.command).value
+    except NotThisFormat:
+        return
+    means = "new firmware stands in the card's flash, and the card still runs the old one until it is reset"
+    told = [card for card in cards if card.address in names and card.running and card.stored]
+    waiting = [
+        (card.address, f"{names[card.address]} runs {running}, {card.stored[part]} is stored")
+        for card in told
+        for part, running in card.running.items()
+        if part.startswith("fw") and card.stored.get(part, running) != running
+    ]
+    if waiting:
+        address = waiting[0][0]
+        fixes = (
+            Fix("any", f"devlink dev reload pci/{address} action fw_activate   # its links go down meanwhile"),
+            Fix("any", f"mlxfwreset -d {address} reset   # or: mstfwreset; or power the host off and on"),
+        )
+        texts = list(dict.fromkeys(text for _, text in waiting))
+        yield Check("firmware-stored", DIFFERENT, _few(texts), means, fixes)
+    elif told:
+        yield Check("firmware-stored", OK, "every card runs the firmware in its flash", means)
+
+
 def _providers(source: Source, hcas: list[Hca]) -> Iterator[Check]:
     """A device opens in libibverbs through a provider, which distributions list in a folder."""
     wanted = {_PROVIDER_OF[hca.driver]: hca.name for hca in hcas if hca.driver in _PROVIDER_OF}
-    listing = source.list(PROVIDERS)
-    if not wanted or not listing.names:
+    if not wanted:
         return
     means = "programs see a device by verbs only where libibverbs has a provider for its driver"
+    fixes = (Fix("apt", "apt install ibverbs-providers"), Fix("dnf", "dnf install libibverbs"))
+    listing = source.list(PROVIDERS)
+    if listing.error == "ENOENT":
+        yield Check("providers", MISSING, f"no {PROVIDERS}: libibverbs is not installed here", means, fixes)
+        return
+    if listing.error:
+        yield Check("providers", UNKNOWN, f"{PROVIDERS}: {listing.error}", means)
+        return
     missing = [f"{name} ({device})" for name, device in wanted.items() if f"{name}.driver" not in listing.names]
     if missing:
-        fixes = (Fix("apt", "apt install ibverbs-providers"), Fix("dnf", "dnf install libibverbs"))
         yield Check("providers", MISSING, f"{PROVIDERS} has no provider {_few(missing)}", means, fixes)
     else:
         yield Check("providers", OK, f"libibverbs has {', '.join(wanted)}", means)

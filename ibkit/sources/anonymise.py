@@ -36,6 +36,8 @@ _HARMLESS = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|HOSTNAME|USER|LOGNAME"
 )
 _SECRET = re.compile(r"\w*(?:PASS|TOKEN|SECRET|CREDENTIAL|COOKIE|AUTH)\w*")
+#: The serial numbers of cards and boards that ``devlink -j dev info`` prints.
+_SERIAL = re.compile(rb'("(?:board\.)?serial_number":\s{0,9}")[^"\n]{1,200}')
 _VARIABLE = re.compile(r"([+ \t]{0,20}(?:export |declare -x |setenv )?)([A-Za-z_]\w{0,99})=")
 #: In a log only these are taken for variables; in a dump of an environment all are.
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{2,}")
@@ -87,7 +89,7 @@ def _source(scrub: Anonymiser, source: RecordingSource) -> RecordingSource:
         new.text = SavedText(scrub.text(source.text.path), scrub.data(source.text.data))
     for command in source.commands.values():
         argv = tuple(scrub.text(word) for word in command.argv)
-        out, err = scrub.data(command.stdout), scrub.data(command.stderr)
+        out, err = scrub.data(_SERIAL.sub(rb"\1removed", command.stdout)), scrub.data(command.stderr)
         new.commands[argv] = CommandAnswer(argv, out, err, *command[3:])
     for file in source.files.values():
         path = _asked(scrub, file.path)

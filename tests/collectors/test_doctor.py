@@ -36,6 +36,7 @@ def infiniband_host(root: Path) -> None:
     write_common(root, ["mlx5_0"])
     write(root, "/sys/class/misc/rdma_cm/dev", "10:58\n")
     write(root, "/proc/self/limits", LIMITS.format("unlimited"))
+    write(root, "/etc/libibverbs.d/mlx5.driver", "driver mlx5\n")
 
 
 def infiniband_nodes(umad: tuple[int, int, int] = (0o660, 0, 998)) -> dict[str, tuple[int, int, int]]:
@@ -71,6 +72,7 @@ def test_a_host_where_all_is_there(host: Path) -> None:
             "pkeys",
             "ib_ipoib",
             "firmware",
+            "providers",
             "pyverbs",
             "infiniband-diags",
             "iproute2",
@@ -119,6 +121,17 @@ def test_the_three_ways_to_lack_umad(host: Path, tmp_path: Path) -> None:
     assert any("--device" in fix.command for fix in without_node.fixes)
     without_right = checks_of(host, nodes=infiniband_nodes((0o600, 0, 0)))["umad"]
     assert without_right.state == "denied"
+
+
+def test_the_three_ways_to_lack_the_connection_manager(host: Path) -> None:
+    without_module = checks_of(host, errors={"/sys/class/misc": "ENOENT"})["rdma_cm"]
+    assert (without_module.state, without_module.fixes[0].command) == ("missing", "modprobe rdma_ucm")
+    nodes = infiniband_nodes()
+    without_node = checks_of(host, nodes={name: owner for name, owner in nodes.items() if name != "rdma_cm"})["rdma_cm"]
+    assert (without_node.state, without_node.text) == ("missing", "/dev/infiniband lacks rdma_cm")
+    assert without_node.fixes[0].command == "udevadm trigger -s misc"
+    without_right = checks_of(host, nodes={**nodes, "rdma_cm": (0o600, 0, 0)})["rdma_cm"]
+    assert (without_right.state, "uid 1000 may not open rdma_cm (mode 0600" in without_right.text) == ("denied", True)
 
 
 def test_a_container_without_the_folder_of_nodes(host: Path) -> None:

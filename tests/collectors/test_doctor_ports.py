@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ibkit.model.checks import Check
 from ibkit.sources.base import VerbsAnswer
 
 SLOT = "0000:18:00.0"
+TOOLS_WITHOUT_DEVLINK = {command: text for command, text in TOOLS.items() if not command.startswith("devlink")}
 GUID = "b8ce:f603:00aa:0000"
 ETHERNET = {"link_layer": "Ethernet", "rate": "200 Gb/sec (4X HDR)", "pkey_entries": 1}
 
@@ -52,11 +54,13 @@ def test_ipoib(tmp_path: Path) -> None:
     bare = Device("mlx5_0", GUID, [Port(lid=4, sm_lid=1)], SLOT)
     found = checks(tmp_path / "bare", bare)["ib_ipoib"]
     assert (found.state, found.text, found.fixes[0].command) == (
-        "ok", "not loaded; needed only for IPoIB", "modprobe ib_ipoib",
+        "ok", "not loaded; who needs IPoIB: modprobe ib_ipoib", "modprobe ib_ipoib",
     )  # fmt: skip
     write(tmp_path / "idle", "/sys/module/ib_ipoib/parameters/send_queue_size", "128\n")
     found = checks(tmp_path / "idle", bare)["ib_ipoib"]
-    assert (found.state, found.text) == ("ok", "no active port has an IPoIB interface; needed only for IPoIB")
+    assert (found.state, found.text) == (
+        "ok", "no active port has an IPoIB interface; who needs IPoIB: modprobe ib_ipoib",
+    )  # fmt: skip
 
 
 def test_ports_that_are_not_active_are_not_asked(tmp_path: Path) -> None:
@@ -110,6 +114,54 @@ def test_boards_of_two_kinds_may_differ(tmp_path: Path) -> None:
     assert checks(tmp_path, *boards(("MT_1", "28.39.1002"), ("MT_2", "22.1.1")))["firmware"].state == "ok"
 
 
+def devlink(**versions: Any) -> dict[str, str]:
+    card = {"driver": "mlx5_core", "serial_number": "MT2201X00001", "versions": versions}
+    return {**TOOLS, "devlink -j dev info": json.dumps({"info": {f"pci/{SLOT}": card, "auxiliary/mlx5_core.sf.4": {}}})}
+
+
+@pytest.mark.parametrize(
+    ("stored", "state", "text"),
+    [
+        ({"fw.version": "28.41.1000", "fw": "28.41.1000"}, "different",
+         "mlx5_0 runs 28.39.1002, 28.41.1000 is stored"),
+        ({"fw.version": "28.39.1002", "fw": "28.39.1002"}, "ok", "every card runs the firmware in its flash"),
+        ({"fw.version": "28.39.1002", "board.id": "x"}, "ok", "every card runs the firmware in its flash"),
+    ],
+)  # fmt: skip
+def test_firmware_that_waits_for_a_reset(tmp_path: Path, stored: dict[str, str], state: str, text: str) -> None:
+    running = {"fw.version": "28.39.1002", "fw": "28.39.1002", "board.id": "y"}
+    found = checks(tmp_path, rail(), tools=devlink(running=running, stored=stored))["firmware-stored"]
+    assert (found.state, found.text) == (state, text)
+    if state == "different":
+        assert found.fixes[0].command.startswith(f"devlink dev reload pci/{SLOT} action fw_activate")
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [{}, devlink(), devlink(running={"fw.version": "1"}), {"devlink -j dev info": "no JSON"},
+     {"devlink -j dev info": '{"info": 3}'},
+     {"devlink -j dev info": '{"info": {"pci/x": [], "pci/y": {"versions": 7}}}'}],
+)  # fmt: skip
+def test_a_card_that_does_not_tell_its_versions(tmp_path: Path, tools: dict[str, str]) -> None:
+    assert "firmware-stored" not in checks(tmp_path, rail(), tools=TOOLS_WITHOUT_DEVLINK | tools)
+
+
+def test_a_driver_that_differs_on_one_kind_of_board(tmp_path: Path) -> None:
+    """One function is bound to another build of the driver, or to vfio's."""
+    one, other = boards(("MT_1", "28.39.1002"), ("MT_1", "28.39.1002"))
+    other.attributes["driver"] = "mlx5_core_old"
+    found = checks(tmp_path, one, other)["firmware"]
+    assert (found.state, found.text) == (
+        "different", "board MT_1: mlx5_0: 28.39.1002, driver mlx5_core; mlx5_1: 28.39.1002, driver mlx5_core_old",
+    )  # fmt: skip
+
+
+def test_a_host_without_libibverbs(tmp_path: Path) -> None:
+    found = checks(tmp_path, rail())["providers"]
+    assert (found.state, found.text) == ("missing", "no /etc/libibverbs.d: libibverbs is not installed here")
+    assert [fix.command for fix in found.fixes] == ["apt install ibverbs-providers", "dnf install libibverbs"]
+
+
 def test_a_missing_provider(tmp_path: Path) -> None:
     write(tmp_path, "/etc/libibverbs.d/rxe.driver", "driver rxe\n")
     found = checks(tmp_path, rail())["providers"]
@@ -160,6 +212,17 @@ def test_units_that_start_jobs() -> None:
         ("memlock-slurmd", "ok", "slurmd: unlimited"), ("memlock-kubelet", "ok", "kubelet: unlimited"),
         ("memlock-sshd", "limited", "sshd: 64 KiB of locked memory"),
     ]  # fmt: skip
+
+
+def test_slurm_takes_limits_along() -> None:
+    text = "Id=slurmd.service\nLoadState=loaded\nLimitMEMLOCK=infinity\n\nId=kubelet.service\nLoadState=loaded\n" \
+        "LimitMEMLOCK=65536\n"  # fmt: skip
+    source = TreeSource(Path("/nonexistent"), tools={" ".join(COMMAND): text})
+    slurmd, kubelet = launcher_checks(source)
+    assert "PropagateResourceLimitsExcept=MEMLOCK" in slurmd.means
+    assert (kubelet.id, kubelet.state) == ("memlock-kubelet", "limited")
+    assert kubelet.fixes[0].command.startswith("systemctl edit kubelet")
+    assert "Propagate" not in kubelet.means
 
 
 def test_without_systemd_there_is_no_check_of_units() -> None:

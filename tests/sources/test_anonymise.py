@@ -384,3 +384,14 @@ def test_a_jobs_verdict_stays_the_same(path, tmp_path, capsys):
         ]
         told.append((status, made.get("verdict"), made.get("status"), layers))
     assert told[0] == told[1]
+
+
+def test_serial_numbers_of_cards_are_removed():
+    source = RecordingSource(open_site(str(ROOT / "fixtures/multirail-host")).hosts[0].source)
+    argv = ("devlink", "-j", "dev", "info")
+    card = {"driver": "mlx5_core", "serial_number": "0012345", "board.serial_number": "MT2201X"}
+    told = json.dumps({"info": {"pci/0000:18:00.0": card}}).encode()
+    source.commands[argv] = CommandAnswer(argv, told, exit_status=0)
+    ((_, new),) = anonymised(Recorded("n01", "2026", (("n01", source),), RecordingSource(source)), KEY).hosts
+    (card,) = json.loads(new.commands[argv].stdout)["info"].values()
+    assert card == {"driver": "mlx5_core", "serial_number": "removed", "board.serial_number": "removed"}

@@ -145,6 +145,22 @@ TOOLS |= {
     "ip -j neigh": json.dumps(NEIGHBOURS, separators=(",", ":")) + "\n",
     "ip -j link": json.dumps(LINKS, separators=(",", ":")) + "\n",
 }
+#: Whoever updated the firmware also reset the cards.
+TOOLS |= {
+    "devlink -j dev info": json.dumps(
+        {"info": {
+            f"pci/0000:{0x18 + 16 * rail:02x}:00.0": {
+                "driver": "mlx5_core",
+                "versions": {
+                    "fixed": {"fw.psid": "MT_0000000838"},
+                    **{key: {"fw.version": "28.39.1002", "fw": "28.39.1002"} for key in ("running", "stored")},
+                },
+            }
+            for rail in range(4)
+        }},
+        separators=(",", ":"),
+    ) + "\n",
+}  # fmt: skip
 TOOLS |= {
     " ".join(LAUNCHERS): (
         "Id=slurmd.service\nLoadState=loaded\nLimitMEMLOCK=infinity\n\n"
@@ -173,6 +189,7 @@ def record(target: str) -> None:
         multirail_host(root)
         write(root, "/sys/class/misc/rdma_cm/dev", "10:58\n")
         write(root, "/proc/self/limits", LIMITS)
+        write(root, "/etc/libibverbs.d/mlx5.driver", "driver mlx5\n")
         source = RecordingSource(TreeSource(root, tools=TOOLS, nodes=NODES))
         for _, collect in OF_A_HOST:
             collect(source, HOST)
