@@ -177,8 +177,8 @@ _TOOLS = (
     Format(
         "ibdev2netdev",
         "status",
-        r"(?:[0-9a-f.:]{12} )?\S{1,64} (?:\([^\n]{1,250}? )?port \d{1,3} (?:\([A-Z_ ]{1,20}\) )?"
-        r"==> \S{1,40} \((?:Up|Down)\)",
+        r"(?:[0-9a-f.:]{12} {1,9})?\S{1,64} {1,40}(?:\([^\n]{1,250}? )?port {1,9}\d{1,3} {1,9}(?:\([A-Z_ ]{1,20}\) {1,9})?"
+        r"==> {1,9}\S{1,40} {1,40}\((?:Up|Down)\)",
         ("==> ",),
         "ibdev2netdev",
     ),
@@ -188,9 +188,17 @@ _TOOLS = (
     Format(
         "mlxlink",
         "status",
-        r"(?:\x1b\[[0-9;]{0,12}m)?Operational Info(?:\x1b\[[0-9;]{0,12}m)?$",
+        r"(?:\x1b\[[0-9;]{0,12}m)?Operational Info(?:\x1b\[[0-9;]{0,12}m)?$"
+        r"|(?:\{[^\n]{0,9000}?)?\"Operational Info\"\s{0,3}:\s{0,3}\{",
         ("Operational Info",),
         "mlxlink",
+    ),
+    Format(
+        "mlxlink --port_type PCIE",
+        "parse",
+        r"(?:\{[^\n]{0,9000}?)?\"?PCIe Operational \(Enabled\) Info(?:$|\"\s{0,3}:)",
+        ("PCIe Operational (Enabled) Info",),
+        "mlxlink_pcie",
     ),
     Format("ibv_devices", "status", r"device {2,40}\s{1,9}node GUID", ("node GUID",), "ibv_devices"),
     Format(

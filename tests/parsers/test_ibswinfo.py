@@ -181,7 +181,8 @@ PIECES = st.sampled_from([
     "=" * 49 + "\n", "-" * 49 + "\n", "name\n", "part number        | x\n", "PSU0 status        | OK\n",
     "     power (W)     | " + "9" * 5000 + "\n", "fan#1 (rpm)        | 1\n", "fan#" + "9" * 300 + " (rpm) | 1\n",
     "uptime (d-h:m:s)   | 999999999d-00:00:00\n", "warn threshold (C) | 1/2 (low/high)\n", "fans : OK\n", "\ud800", "|",
-    "GUID | 0x\n", "ports | -1\n", "ibswinfo.sh -d lid-1\n", "error: x\n", "fan status         | ERROR\n", "\x00", "psu0.dc : OK\n",
+    "GUID | 0x\n", "ports | -1\n", "ibswinfo.sh -d lid-1\n", "error: x\n", "fan status         | ERROR\n", "\x00",
+    "psu0.dc : OK\n",
 ])  # fmt: skip
 
 
