@@ -1,6 +1,7 @@
 """Put the tables of ``ibdiagnet2.db_csv`` together: the same fabric as from ibnetdiscover, with states. Pure.
 
-NODES has the nodes, PORTS their ports with all codes as they are, LINKS each link once.
+NODES has the nodes, PORTS their ports with all codes as they are, LINKS each link once. PORT_HIERARCHY_INFO, of newer
+versions, has the ports' labels and planes (XDR), which UFM's plugin for cabling reads (Mellanox/ufm_sdk_3.0, ndt).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from ibkit.collectors.ports_report import Unlinked
 from ibkit.collectors.topology import assemble_blocks
 from ibkit.model.fabric import Fabric, FabricPort, Node
 from ibkit.parsers.base import Parsed, Problem
+from ibkit.parsers.erased import Any
 from ibkit.parsers.ibdiagnet_csv import Row, Section
 from ibkit.parsers.ibnetdiscover import MAX_PORT, NodeBlock, PortRow
 from ibkit.parsers.records import NamedTuple
 
 #: The sections that are of use here.
-SECTIONS = ("NODES", "PORTS", "LINKS")
+SECTIONS = ("NODES", "PORTS", "LINKS", "PORT_HIERARCHY_INFO")
+_NEEDED = SECTIONS[:3]
 
 _KINDS = {1: ("Ca", "H"), 2: ("Switch", "S"), 3: ("Rt", "R")}
 _UNKNOWN = ("???", "?")
@@ -34,6 +37,7 @@ _SPEEDS = {
     1: "SDR", 2: "DDR", 4: "QDR", 1 << 8: "FDR", 2 << 8: "EDR", 4 << 8: "HDR", 8 << 8: "NDR", 1 << 16: "FDR10",
     1 << 24: "XDR",
 }  # fmt: skip
+_MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 
 
 class _Port(NamedTuple):
@@ -44,13 +48,14 @@ class _Port(NamedTuple):
     speed: str | None
     state: str | None
     physical_state: str | None
+    details: dict[str, Any]  # further fields of FabricPort
 
     @property
     def is_down(self) -> bool:
         return self.state == "Down"
 
 
-_NO_PORT = _Port(None, None, None, None, None, None, None)
+_NO_PORT = _Port(None, None, None, None, None, None, None, {})
 
 
 def assemble_tables(parsed: Parsed[tuple[Section, ...]], *, source: str) -> Fabric:
@@ -75,7 +80,8 @@ def assemble_tables(parsed: Parsed[tuple[Section, ...]], *, source: str) -> Fabr
     problems = (*parsed.problems, *tables.problems(), *_remarks(tables, nodes, lost))
     lacking = parsed.complete is False or tables.damaged or bool(tables.missing) or bool(lost)
     fabric = assemble_blocks(blocks, unlinked, problems, source=source, lacking=lacking, swept_clean=None)
-    return fabric._replace(nodes={guid: _with_states(node, ports) for guid, node in fabric.nodes.items()})
+    hierarchy = _hierarchy(tables)
+    return fabric._replace(nodes={guid: _with_states(node, ports, hierarchy) for guid, node in fabric.nodes.items()})
 
 
 class _Tables:
@@ -91,7 +97,7 @@ class _Tables:
 
     @property
     def missing(self) -> list[str]:
-        return [name for name in SECTIONS if name not in self._sections]
+        return [name for name in _NEEDED if name not in self._sections]
 
     @property
     def damaged(self) -> bool:
@@ -153,9 +159,45 @@ def _ports_of(tables: _Tables) -> dict[int, _Port]:
             tables.number("PORTS", row, "LMC"),
             _WIDTHS.get(tables.number("PORTS", row, "LinkWidthActv") or 0) if up else None,
             _speed(tables.number("PORTS", row, "LinkSpeedActv") or 0) if up else None,
-            _STATES.get(state or 0), _PHYSICAL_STATES.get(physical or 0),
+            _STATES.get(state or 0), _PHYSICAL_STATES.get(physical or 0), _details(tables, row) if up else {},
         )  # fmt: skip
     return ports
+
+
+def _details(tables: _Tables, row: Row) -> dict[str, Any]:
+    """What else PortInfo tells of a port that is not down. 0 is no LID, no prefix and no MTU."""
+
+    def number(name: str) -> int:
+        return tables.number("PORTS", row, name) or 0
+
+    return {
+        "lmc": tables.number("PORTS", row, "LMC"),
+        "sm_lid": number("MSMLID") or None,
+        "subnet_prefix": number("GIDPrfx") or None,
+        "mtu_bytes": _MTUS.get(number("NMTU")),
+        "max_mtu_bytes": _MTUS.get(number("MTUCap")),
+        "enabled_width": _words(number("LinkWidthEn"), _WIDTHS),
+        "supported_width": _words(number("LinkWidthSup"), _WIDTHS),
+        "enabled_speed": _words(number("LinkSpeedEn"), _SPEEDS),
+        "supported_speed": _words(number("LinkSpeedSup"), _SPEEDS),
+    }
+
+
+def _hierarchy(tables: _Tables) -> dict[int, dict[str, Any]]:
+    """Label and plane of ports; a label that only repeats the port's number says nothing."""
+    told = {}
+    for guid, row in tables.rows("PORT_HIERARCHY_INFO", "NodeGUID"):
+        number = tables.number("PORT_HIERARCHY_INFO", row, "PortNum", "PortNumber")
+        if number is None or number > MAX_PORT:
+            tables.bad("PORT_HIERARCHY_INFO")
+            continue
+        label = tables.text("PORT_HIERARCHY_INFO", row, "ExtendedLabel", "Label", "PortLabel") or None
+        plane = tables.number("PORT_HIERARCHY_INFO", row, "Plane", "PlaneNum", "PlaneNumber")
+        told[end_key(guid, number)] = {
+            "label": None if label in ("N/A", str(number)) else label,
+            "plane": plane or None,
+        }
+    return told
 
 
 def _links_of(tables: _Tables) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
@@ -217,25 +259,36 @@ def _remarks(tables: _Tables, nodes: dict[int, Row], lost: list[int]) -> Iterato
         yield Problem("unknown-neighbour", text, None, source)
 
 
-def _with_states(node: Node, ports: dict[int, _Port]) -> Node:
+def _with_states(node: Node, ports: dict[int, _Port], hierarchy: dict[int, dict[str, Any]]) -> Node:
     return node._replace(
-        ports=tuple(_with_state(port, ports.get(end_key(node.guid, port.number), _NO_PORT)) for port in node.ports)
+        ports=tuple(
+            _with_state(port, ports.get(key, _NO_PORT))._replace(**hierarchy.get(key, {}))
+            for port in node.ports
+            for key in (end_key(node.guid, port.number),)
+        )
     )
 
 
 def _with_state(port: FabricPort, known: _Port) -> FabricPort:
     """A port that is not down has a link, whether or not its neighbour is known."""
+    port = port._replace(physical_state=known.physical_state, **known.details)
     if known.state is None:
-        return port._replace(physical_state=known.physical_state)
+        return port
     width, speed = (known.width, known.speed) if port.peer is None else (port.width, port.speed)
-    return port._replace(
-        state=known.state, physical_state=known.physical_state, linked=not known.is_down, width=width, speed=speed
-    )
+    return port._replace(state=known.state, linked=not known.is_down, width=width, speed=speed)
 
 
 def _speed(code: int) -> str | None:
     """The fastest that is set: a port names the base speed beside the extended one."""
     return next((name for bit, name in sorted(_SPEEDS.items(), reverse=True) if code & bit), None)
+
+
+def _words(code: int, names: dict[int, str]) -> str | None:
+    """All that are set, the least first; None where a bit is not known: it might be the best."""
+    if not code or code & ~sum(names):
+        return None
+    order = sorted(names, key=lambda bit: (int(names[bit][:-1]) if names is _WIDTHS else 0, bit))
+    return " or ".join(names[bit] for bit in order if code & bit)
 
 
 def _number(text: str | None) -> int | None:

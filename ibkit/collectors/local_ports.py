@@ -13,7 +13,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.sysfs import CLASS
 from ibkit.errors import IbkitError
 from ibkit.model.fabric import Fabric
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import Gid, Guid, prefix_text
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import Source
@@ -118,8 +118,8 @@ def _fits(port: LocalPort, through: Through) -> bool:
 
 def _named(ports: Sequence[LocalPort]) -> str:
     """``mlx5_0 port 1, mlx5_1 port 1 (prefix fe80:0000:0000:0000)``."""
-    prefix = str(Gid(ports[0].subnet_prefix << 64))[:19]
-    return f"{', '.join(str(port.through) for port in ports)} (prefix {prefix})"
+    names = ", ".join(str(port.through) for port in ports)
+    return f"{names} (prefix {prefix_text(ports[0].subnet_prefix)})"
 
 
 def _gid(text: str | None) -> Gid | None:

@@ -41,6 +41,7 @@ _PORT_GUIDS = (
     "port that is up, and ports that cannot be seen to share an adapter count as one each"
 )
 DISPUTED = 0  # in place of a port GUID that is told twice and differently
+_NO_BLOCK = NodeBlock(0, "???", 0, None, None, ())  # of a node that only its neighbours name
 #: What two blocks of one GUID must agree on.
 _IDENTITY = ("port_count", "system_image_guid", "vendor_id", "device_id", "kind", "name")
 
@@ -295,18 +296,23 @@ class _Draft:
         images = {node.block.system_image_guid for node in self._nodes.values() if node.block and node.type == SWITCH}
         nodes = {}
         for _, draft in sorted(self._nodes.items()):
-            image = draft.block.system_image_guid if draft.block else None
+            block = draft.block or _NO_BLOCK
+            image = block.system_image_guid
             nodes[draft.guid] = Node(
                 draft.guid,
                 _type_of(draft, shares_switch=image is not None and image in images),
                 draft.name or None,  # an empty name is what the tool prints of a node that did not tell it
-                draft.block.port_count if draft.block else None,
+                block.port_count,
                 self._ports(draft, linked, unlinked),
                 self._lids.settle(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
                 draft.lmc,
                 None if image is None else Guid(image),
-                draft.block.vendor_id if draft.block else None,
-                draft.block.device_id if draft.block else None,
+                block.vendor_id,
+                block.device_id,
+                None,
+                None if block.port0 is None else block.port0 == "enhanced",
+                block.chassis,
+                block.slot,
             )
         return nodes, tuple(links)
 

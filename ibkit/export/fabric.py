@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ibkit.model.fabric import AGGREGATION_NODE, CHANNEL_ADAPTER, ROUTER, SWITCH, End, Fabric, FabricPort, Link, Node
+from ibkit.model.ids import prefix_text
 from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN, LinkGrade
+from ibkit.model.node_names import place_of
 from ibkit.model.selection import Selection, everything
 from ibkit.parsers.base import Problem
 
@@ -23,7 +25,10 @@ PORT_COLUMNS = (
 
 
 def summary(fabric: Fabric) -> dict[str, int | None]:
-    """How many of each were seen; None where nothing was. Aggregation nodes only look like channel adapters."""
+    """How many of each were seen; None where nothing was. Aggregation nodes only look like channel adapters.
+
+    Several nodes without a link are no subnet: what was seen does not tell the links.
+    """
     if not fabric.nodes:
         return dict.fromkeys(("switches", "channel_adapters", "routers", "aggregation_nodes", "links"))
     return {
@@ -31,7 +36,7 @@ def summary(fabric: Fabric) -> dict[str, int | None]:
         "channel_adapters": fabric.number_of(CHANNEL_ADAPTER),
         "routers": fabric.number_of(ROUTER),
         "aggregation_nodes": fabric.number_of(AGGREGATION_NODE),
-        "links": len(fabric.links),
+        "links": len(fabric.links) if fabric.links or len(fabric.nodes) == 1 else None,
     }
 
 
@@ -132,6 +137,11 @@ def _node(node: Node) -> dict[str, Any]:
         "system_image_guid": None if node.system_image_guid is None else str(node.system_image_guid),
         "vendor_id": _id(node.vendor_id),
         "device_id": _id(node.device_id),
+        "enhanced_port0": node.enhanced_port0,
+        "port0": None if node.port0 is None else _port_info(node.port0),
+        "chassis": node.chassis,
+        "slot": node.slot,
+        "hints": place_of(node.name)._asdict(),
     }
 
 
@@ -156,8 +166,26 @@ def _port(node: Node, port: FabricPort) -> dict[str, Any]:
         "speed": port.speed,
         "peer": None if port.peer is None else _end(port.peer),
         "label": port.label,
+        "plane": port.plane,
+        "virtual_guids": None if port.virtual_guids is None else [str(guid) for guid in port.virtual_guids],
+        **_port_info(port),
+    }
+
+
+def _port_info(port: FabricPort) -> dict[str, Any]:
+    """What PortInfo tells of any port."""
+    return {
         "state": port.state,
         "physical_state": port.physical_state,
+        "lmc": port.lmc,
+        "sm_lid": port.sm_lid,
+        "subnet_prefix": prefix_text(port.subnet_prefix),
+        "mtu_bytes": port.mtu_bytes,
+        "max_mtu_bytes": port.max_mtu_bytes,
+        "enabled_width": port.enabled_width,
+        "supported_width": port.supported_width,
+        "enabled_speed": port.enabled_speed,
+        "supported_speed": port.supported_speed,
     }
 
 

@@ -87,7 +87,8 @@ class FabricPort(NamedTuple):
 class Node(NamedTuple):
     """``name`` is the raw node description. ``port_count`` is None for a node that is only named by a neighbour.
     ``lid`` is port 0's for a switch and None where none is assigned; ``ports`` is in order of number, from 1.
-    ``port0`` is a switch's management port, where PortInfo is known of it.
+    ``port0`` is a switch's management port, where PortInfo is known of it, and ``enhanced_port0`` whether it has what
+    an adapter's has (volume 1, 18.2.4.1). ``chassis`` and ``slot`` are the tool's number and words.
     """
 
     guid: Guid
@@ -101,6 +102,9 @@ class Node(NamedTuple):
     vendor_id: int | None = None
     device_id: int | None = None
     port0: FabricPort | None = None
+    enhanced_port0: bool | None = None
+    chassis: int | None = None
+    slot: str | None = None
 
     @property
     def lids(self) -> range:
@@ -118,6 +122,14 @@ class Fabric(NamedTuple):
     complete: bool | None
     problems: tuple[Problem, ...] = ()
     source: str | None = None
+
+    def systems(self) -> dict[Guid, list[Node]]:
+        """The nodes by system image GUID: chips of one box, virtual switches of one switch, ports of one adapter."""
+        systems: dict[Guid, list[Node]] = {}
+        for node in self.nodes.values():
+            if node.system_image_guid:
+                systems.setdefault(node.system_image_guid, []).append(node)
+        return systems
 
     def number_of(self, node_type: str) -> int:
         """How many nodes have this type."""

@@ -80,6 +80,15 @@ class Gid(int):
         return f"Gid({self})"
 
 
+def prefix_text(subnet_prefix: int | None) -> str | None:
+    """The first four groups of the GIDs of a subnet; None where the prefix is not known.
+
+    >>> prefix_text(0xfe80 << 48)
+    'fe80:0000:0000:0000'
+    """
+    return None if subnet_prefix is None else str(Gid(subnet_prefix << 64))[:19]
+
+
 class PKey(int):
     """A 16-bit partition key. The top bit is the membership: set for full, clear for limited."""
 

@@ -43,7 +43,10 @@ def test_a_small_fabric(tmp_path: Path) -> None:
         FabricPort(4, linked=False, state="Down", physical_state="Disabled", guid=leaf.ports[3].guid),
         FabricPort(
             5, linked=True, state="Initialize", physical_state="LinkUp", width="4x", speed="HDR",
-            guid=leaf.ports[4].guid,
+            guid=leaf.ports[4].guid, lmc=0, sm_lid=1, subnet_prefix=0xFE80 << 48,
+            enabled_width="1x or 2x or 4x or 8x or 12x", supported_width="1x or 2x or 4x or 8x or 12x",
+            enabled_speed="SDR or DDR or QDR or FDR or EDR or HDR or NDR",
+            supported_speed="SDR or DDR or QDR or FDR or EDR or HDR or NDR",
         ),
     )  # fmt: skip
     host = fabric.nodes[HOST2]
@@ -52,6 +55,27 @@ def test_a_small_fabric(tmp_path: Path) -> None:
     )  # fmt: skip
     assert fabric.complete is False  # port 5 has a neighbour that nobody names
     assert kinds(fabric) == ["unknown-neighbour"]
+
+
+def test_labels_and_planes(tmp_path: Path) -> None:
+    """XDR: what a chassis calls a port, and which plane of a link it is. The header row decides."""
+    section = (
+        "START_PORT_HIERARCHY_INFO\nNodeGUID,PortGUID,TemplateGUID,PortNum,ExtendedLabel,Plane\n"
+        '0xb000000000001000,0xb000000000001000,0x0004000000000004,1,"1/17/1/1",3\n'
+        '0xb000000000001000,0xb000000000001000,0x0004000000000004,2,"2",0\n'
+        '0xb000000000001000,0xb000000000001000,0x0004000000000004,3,"N/A",N/A\n'
+        "END_PORT_HIERARCHY_INFO\n"
+    )
+    ports = of_text(tmp_path, SMALL + section).nodes[LEAF].ports
+    assert [(port.label, port.plane) for port in ports] == [("1/17/1/1", 3), *[(None, None)] * 4]
+    other = section.replace("ExtendedLabel,Plane", "Plane,Label").replace('"1/17/1/1",3', '4,"1/17/1/2"')
+    ports = of_text(tmp_path, SMALL + other).nodes[LEAF].ports
+    assert (ports[0].label, ports[0].plane) == ("1/17/1/2", 4)
+
+
+def test_bits_that_nobody_knows_leave_the_best_unknown(tmp_path: Path) -> None:
+    port = of_text(tmp_path, SMALL.replace(",31,31,", ",31,63,")).nodes[LEAF].ports[4]
+    assert (port.supported_width, port.enabled_width) == ("1x or 2x or 4x or 8x or 12x", None)
 
 
 def as_tables(fabric: Fabric) -> str:

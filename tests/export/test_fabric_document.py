@@ -64,18 +64,22 @@ def test_the_contract() -> None:
     assert made["summary"] == {"switches": 2, "channel_adapters": 2, "routers": 0, "aggregation_nodes": 0, "links": 4}
     assert made["nodes"][1] == {
         "guid": "0x0000000000100003", "type": "channel_adapter", "name": "Hca2", "ports": 2, "lid": 4, "lmc": 0,
-        "system_image_guid": "0x0000000000100003", "vendor_id": "0x0", "device_id": "0x0",
+        "system_image_guid": "0x0000000000100003", "vendor_id": "0x0", "device_id": "0x0", "enhanced_port0": None,
+        "port0": None, "chassis": None, "slot": None,
+        "hints": {"system": "Hca2", "model": None, "board": None, "chip": None, "device": None},
     }  # fmt: skip
     assert made["links"][0] == {
         "a": {"guid": "0x0000000000100000", "port": 1}, "b": {"guid": "0x0000000000200000", "port": 1},
         "width": "4x", "speed": "SDR", "seen_from": 2,
     }  # fmt: skip
     ports = fabric_document(fabric_of("chassis-slots.txt"), with_ports=True)["ports"]
-    assert next(port for port in ports if port["label"]) == {
+    labelled = next(port for port in ports if port["label"])
+    assert {key: labelled.pop(key) for key in list(labelled)[:11]} == {
         "guid": "0x0008f10400000002", "port": 1, "port_guid": None, "lid": None, "linked": True, "width": "4x",
-        "speed": "SDR", "peer": {"guid": "0x0008f10300000010", "port": 1}, "label": "ext 12", "state": None,
-        "physical_state": None,
+        "speed": "SDR", "peer": {"guid": "0x0008f10300000010", "port": 1}, "label": "ext 12", "plane": None,
+        "virtual_guids": None,
     }  # fmt: skip
+    assert set(labelled.values()) == {None}, "ibnetdiscover asks for no more"
 
 
 def test_nothing_seen_is_not_zero() -> None:
