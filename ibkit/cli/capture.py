@@ -23,6 +23,8 @@ from ibkit.sources.recording import RecordingSource
 from ibkit.sources.writer import Recorded, check_target, write_capture
 
 OUTPUTS = ()
+#: A tool that was run more often has one row for all: each switch is asked for its forwarding table.
+MAX_ROWS = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +79,17 @@ def _command_rows(recorded: Recorded) -> Iterator[Sequence[Any]]:
     for where, source in _sources(recorded):
         if source.text is not None:
             yield source.text.path, where, "saved", "", len(source.text.data)
+        by_tool: dict[str, list[CommandAnswer]] = {}
         for answer in source.commands.values():
-            yield answer.command, where, _ended(answer), f"{answer.seconds:.1f}", len(answer.stdout)
+            by_tool.setdefault(answer.argv[0], []).append(answer)
+        for tool, answers in by_tool.items():
+            if len(answers) > MAX_ROWS:
+                ends = ", ".join(dict.fromkeys(str(_ended(answer)) for answer in answers))
+                size = sum(len(answer.stdout) for answer in answers)
+                yield f"{tool} ({len(answers)} times)", where, ends, f"{sum(one.seconds for one in answers):.1f}", size
+                continue
+            for answer in answers:
+                yield answer.command, where, _ended(answer), f"{answer.seconds:.1f}", len(answer.stdout)
 
 
 def _ended(answer: CommandAnswer) -> Any:

@@ -11,6 +11,8 @@ from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.partitions import collect_partitions
+from ibkit.collectors.path import record_ways
 from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.errors import IbkitError
 from ibkit.parsers.base import Problem
@@ -33,6 +35,8 @@ OF_THE_SUBNET: tuple[tuple[str, Callable[[Source], Sequence[Problem]]], ...] = (
     ("topology", lambda source: collect_fabric(source).problems),
     ("subnet managers", lambda source: collect_subnet_managers(source).problems),
     ("counters", lambda source: collect_counters(source).problems),
+    ("partitions", lambda source: collect_partitions(source).problems),
+    ("forwarding tables", record_ways),
 )
 
 

@@ -59,11 +59,13 @@ def collect_partitions(source: Source, fabric: Fabric | None = None, through: Th
         asking.tables.doubt_last()
     if is_saved:
         asking.read_saved()
-    else:
-        asking.ask_ports(ends)
+    elif asking.missing(ends):
+        asking.ask_ports(ends)  # all of them: an answer that is cut is none to trust
     manager = None if is_saved else _manager(source)
     ports, filters = asking.tables.result()
     problems = [*asking.problems, *asking.tables.problems]
+    if not ports and not fabric.nodes:
+        problems = [*fabric.problems, *problems]  # why nobody can be asked
     complete = fabric.complete if ends else None
     if missing := asking.missing(ends):
         problems.append(_untold(fabric, missing, len(ends)))
@@ -131,11 +133,13 @@ class _Asking:
 
     def ask_ports(self, ends: Sequence[End]) -> None:
         """Each port itself, within bounds, those of this host first: /sys tells of them without a packet."""
-        self._read_kernel(ends)
+        told_by_kernel = self._read_kernel(ends)
         seconds = 0.0
         told = 0
         refusals: list[Problem] = []
-        for end in self.missing([end for end in ends if lid_of(self._fabric, end) is not None]):
+        for end in ends:
+            if end in told_by_kernel or lid_of(self._fabric, end) is None:
+                continue
             if told + len(refusals) >= MAX_PORTS_ASKED or seconds > ASKING_SECONDS:
                 text = "not all ports were asked for their P_Key tables one by one: it takes too long"
                 self.problems.append(Problem("not-asked", text, None, PORT_TOOL))
@@ -217,9 +221,9 @@ class _Asking:
         self.tables.add_table(told.rows, parsed.complete is not False, label, told.line, end)
         return None
 
-    def _read_kernel(self, ends: Sequence[End]) -> None:
-        """What /sys tells of this host's ports. It shows a table of so many files as the table has entries."""
-        wanted = set(self.missing(ends))
+    def _read_kernel(self, ends: Sequence[End]) -> set[End]:
+        """What /sys tells of this host's ports, and which these are. A table is a file for each of its entries."""
+        told = set()
         by_guid = {
             port.guid: End(node.guid, port.number)
             for node in self._fabric.nodes.values() if node.type != SWITCH
@@ -227,7 +231,7 @@ class _Asking:
         }  # fmt: skip
         for local in local_ports(self._source):
             end = by_guid.get(local.guid)
-            if end not in wanted or end is None:
+            if end not in ends or end is None:
                 continue
             folder = f"{CLASS}/{local.device}/ports/{local.port}/pkeys"
             names = sorted((name for name in self._source.list(folder).names if name.isdecimal()), key=int)
@@ -236,6 +240,8 @@ class _Asking:
                 known = [key or 0 for key in keys]
                 self.tables.add_table([known], None not in keys, folder, None, end)
                 self.label = self.label or folder
+                told.add(end)
+        return told
 
     def _read_answers(self, text: str, label: str) -> Iterable[Problem]:
         parsed = smpquery.parse(text, source=label)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Node
 from ibkit.model.ids import Gid, Guid
+from ibkit.model.node_lookup import nodes_named
 from ibkit.model.port_state import FIRST_MULTICAST_LID
 from ibkit.model.routes import Owners, port_of
 from ibkit.parsers.records import NamedTuple
@@ -50,8 +51,9 @@ def find_end(fabric: Fabric, owners: Owners, text: str) -> EndPort:
     """The port that ``text`` means: a LID (decimal, ``0x``), a GUID of a node or port, a GID, or a node's name.
 
     ``lid:``, ``guid:``, ``gid:`` and ``name:`` before it say which of them it is; ``/2`` behind a name or GUID is the
-    port. A name may be a part of one, if only one node has it. A LID, GUID or GID that nobody has is an end without a
-    port. Raises NotOne for a name that no node or more than one has, and for a node of which the port is not clear.
+    port. A name may be a part of one, if only one node has it. What nobody has is an end without a port: a LID, GUID
+    or GID, and a name where not all of the fabric was seen. Raises NotOne for a name that no node or more than one has,
+    and for a node of which the port is not clear.
     """
     kind, colon, rest = text.partition(":")
     if not (colon and kind in _KINDS):
@@ -68,7 +70,9 @@ def find_end(fabric: Fabric, owners: Owners, text: str) -> EndPort:
         return stranger
     if kind in ("lid", "guid", "gid"):
         raise NotOne(f"{text!r} is not a {kind.upper()}")
-    raise NotOne(_nobody(fabric, rest))
+    if not fabric.nodes or fabric.complete is False:
+        return EndPort(text)
+    raise NotOne(f"no node of this fabric is called {rest!r}; `ibkit fabric nodes` lists them")
 
 
 def end_port(fabric: Fabric, end: End, given: str | None = None) -> EndPort:
@@ -132,17 +136,10 @@ _LOOKS = (("lid", _by_lid), ("guid", _by_guid), ("gid", _by_gid), ("name", _by_n
 
 
 def _named(fabric: Fabric, text: str) -> list[Node]:
-    """The nodes with this name; else with this first word (an adapter's host); else with this in their name.
-
-    What could be a LID, GUID or GID is a name only if it is the whole of one.
-    """
-    named = [(node, node.name.strip()) for node in fabric.nodes.values() if node.name]
-    found = [node for node, name in named if name == text]
-    if found or _LID.match(text) or _GUID.match(text) or _gid(text) is not None:
-        return found
-    found = [node for node, name in named if name.split(None, 1)[:1] == [text]]
-    lower = text.lower()
-    return found or [node for node, name in named if lower and lower in name.lower()]
+    """The nodes with this name. What could be a LID, GUID or GID is a name only if it is the whole of one."""
+    if _LID.match(text) or _GUID.match(text) or _gid(text) is not None:
+        return [node for node in fabric.nodes.values() if node.name and node.name.strip() == text]
+    return nodes_named(fabric.nodes.values(), text)
 
 
 def _ports(node: Node, number: int | None) -> Iterator[End]:
@@ -167,7 +164,7 @@ def _with_port_guid(fabric: Fabric, guid: Guid) -> Iterator[End]:
                 yield End(guid, 0)
             continue
         for port in node.ports:
-            if port.guid == guid:
+            if port.guid == guid or guid in (port.virtual_guids or ()):
                 yield End(node.guid, port.number)
 
 
@@ -208,10 +205,3 @@ def _listed(fabric: Fabric, ports: list[End]) -> str:
     names = [f"{end.guid}/{end.port} ({fabric.nodes[end.guid].name or 'no name'})" for end in ports[:MAX_CANDIDATES]]
     more = f" and {len(ports) - MAX_CANDIDATES} more" if len(ports) > MAX_CANDIDATES else ""
     return f"{', '.join(names)}{more}; give one of these"
-
-
-def _nobody(fabric: Fabric, text: str) -> str:
-    if not fabric.nodes:
-        return f"no node was seen, so {text!r} cannot be looked up"
-    some = "" if fabric.complete else ", and not all of it was seen"
-    return f"no node of this fabric is called {text!r}{some}; `ibkit fabric nodes` lists them"
