@@ -282,6 +282,13 @@ _TOOLS = (
         ("part number", "fan status", "temperature (C)", "PSU", "uptime (", "part_number", "psu", "cur.temp"),
         "ibswinfo",
     ),
+    Format(
+        "node-name map",
+        "parse",
+        rf"{_GUID}[ \t]{{1,40}}\"[^\"\n#]{{1,80}}\"[ \t]{{0,40}}(?:#|$)",
+        ("0x",),
+        "node_name_map",
+    ),
     Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
     Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-)[^"\n]{1,64}"', ("Switch", "Hca")),

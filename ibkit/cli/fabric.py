@@ -20,6 +20,7 @@ from typing import Any
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.fabric import READS, collect_fabric
+from ibkit.collectors.name_maps import read_names
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.fabric import (
     GRADED_LINK_COLUMNS,
@@ -39,6 +40,7 @@ from ibkit.model.fabric import FINDINGS, SWITCH, Fabric, Link, Node
 from ibkit.model.ids import Guid
 from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN, LinkGrade
 from ibkit.model.node_lookup import nodes_meant
+from ibkit.model.renaming import renamed
 from ibkit.model.selection import Selection, at_node, everything, is_down, only_links, only_ports
 
 OUTPUTS = ("json", "csv")
@@ -59,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--switch", metavar="NAME_OR_GUID", help="only what is at this switch; a part of a name will do"
     )
+    parser.add_argument(
+        "--node-name-map", metavar="FILE", help="names for nodes by their GUID, as the infiniband-diags take them"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--slow", action="store_true", help="only links that are slower than both of their ends can be")
     which.add_argument("--down", action="store_true", help="only ports that have no link")
@@ -72,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
         from ibkit.sources.raw import require_tool
 
         require_tool(site, READS, "fabric")
-    fabric = collect_fabric(site.subnet, through_of(args, site), sweep=args.sweep)
+    names, doubts = read_names(args.node_name_map) if args.node_name_map else ({}, ())
+    fabric = renamed(collect_fabric(site.subnet, through_of(args, site), sweep=args.sweep), names)
+    fabric = fabric._replace(problems=(*fabric.problems, *doubts))
     asked = at_node(fabric, _switch(fabric, args.switch)) if args.switch and fabric.nodes else everything(fabric)
     grades = _grades(fabric, asked) if args.slow else None
     shown = asked
