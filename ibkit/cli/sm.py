@@ -1,15 +1,18 @@
-"""The subnet manager that this host's port was told of: state, priority, activity.
+"""The subnet managers: state, priority, and whether they live, as far as the subnet administrator tells of others than
+the one that this host's port was told of; and which LID the ports of the subnet name as their manager's.
 
 exit status: 0 one master answers; 1 nobody answers as the subnet manager, no master or more than one
-does, or an answer cannot be true; 3 it could not be asked.
+does, a manager that is listed does not answer, ports name another LID than the master's, or an answer
+cannot be true; 3 it could not be asked.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
-from ibkit.collectors.subnet_manager import collect_subnet_managers
+from ibkit.cli.device import add_device_arguments, through_of
+from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
+from ibkit.collectors.subnet_manager import READS, collect_subnet_managers
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.subnet_manager import COLUMNS, sm_document, sm_rows
 from ibkit.model.subnet_manager import FINDINGS, SubnetManagers
@@ -18,7 +21,8 @@ OUTPUTS = ("json", "csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None of its own."""
+    """Whom to ask."""
+    add_device_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,14 +31,16 @@ def run(args: argparse.Namespace) -> int:
     if site.origin.kind == "raw":
         from ibkit.sources.raw import require_tool
 
-        require_tool(site, ("sminfo",), "sm")
-    managers = collect_subnet_managers(site.subnet)
+        require_tool(site, READS, "sm")
+    managers = collect_subnet_managers(site.subnet, through_of(args, site))
     if args.json:
         print_json(sm_document(managers))
     elif args.csv:
         print_csv(COLUMNS, sm_rows(managers))
     elif managers.managers:
         print_table([column.upper() for column in COLUMNS], sm_rows(managers))
+        for named in managers.named or ():
+            note(f"{named.ports} ports name LID {named.lid} as their subnet manager's")
     print_problems(managers.problems)
     return exit_status(managers)
 

@@ -6,12 +6,14 @@ Architecture Specification volume 1, 15.4.1.2). One question goes to one node, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ibkit.collectors.mad_tools import Through, ask, explain_failure, label_of, only_stdout
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import sa_records
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.records import NamedTuple
-from ibkit.parsers.sa_records import SWITCH, SaRecords
+from ibkit.parsers.sa_records import SWITCH, SaNode, SaRecords
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 
 TOOL = "saquery"
@@ -66,8 +68,7 @@ def read_subnet(source: Source, through: Through) -> SaReading | None:
         return SaReading(first.records, frozenset(), first.complete, first.problems, label, is_saved=True)
     if not first.records.nodes:
         return None
-    ports = sum(node.port_count + 1 if node.type == SWITCH else 1 for node in first.records.nodes)
-    if ports * _BYTES_OF_A_PORT > MAX_PORTS_BYTES:
+    if not ports_fit(first.records.nodes):
         return None
     answers = {NODES: first, LINKS: query(source, through, LINKS), PORTS: query(source, through, PORTS)}
     tables = sum(-(-(port.info.guid_capacity or 0) // 8) for port in answers[PORTS].records.ports)
@@ -85,6 +86,12 @@ def read_subnet(source: Source, through: Through) -> SaReading | None:
         " ".join(through.command(TOOL)),
         is_saved=False,
     )
+
+
+def ports_fit(nodes: Sequence[SaNode]) -> bool:
+    """Whether the PortInfoRecords of these nodes are few enough to be asked for."""
+    ports = sum(node.port_count + 1 if node.type == SWITCH else 1 for node in nodes)
+    return ports * _BYTES_OF_A_PORT <= MAX_PORTS_BYTES
 
 
 def query(source: Source, through: Through, name: str) -> SaAnswer:

@@ -9,7 +9,7 @@ from ibkit.model.subnet_manager import SubnetManagers
 
 SCHEMA = "ibkit.sm/1"
 
-COLUMNS = ("guid", "lid", "state", "priority", "activity")
+COLUMNS = ("guid", "lid", "state", "priority", "activity", "activity_moving", "name")
 
 
 def sm_document(managers: SubnetManagers) -> dict[str, Any]:
@@ -23,9 +23,12 @@ def sm_document(managers: SubnetManagers) -> dict[str, Any]:
                 "state": manager.state,
                 "priority": manager.priority,
                 "activity": manager.activity,
+                "activity_moving": manager.activity_moving,
+                "name": manager.name,
             }
             for manager in managers.managers
         ],
+        "named": None if managers.named is None else [{"lid": lid, "ports": ports} for lid, ports in managers.named],
         "complete": managers.complete,
         "problems": [
             {"kind": problem.kind, "text": problem.text, "line": problem.line, "source": problem.source}
@@ -37,4 +40,5 @@ def sm_document(managers: SubnetManagers) -> dict[str, Any]:
 def sm_rows(managers: SubnetManagers) -> Iterator[list[Any]]:
     """One row per manager in the order of COLUMNS."""
     for manager in managers.managers:
-        yield list(manager)
+        moving = manager.activity_moving
+        yield [*manager[:5], None if moving is None else "yes" if moving else "no", manager.name]

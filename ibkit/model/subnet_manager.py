@@ -11,12 +11,15 @@ MASTER = "master"
 NO_SM = "no-sm"
 
 #: Kinds of problems that are about the managers, not about what could be read of them.
-FINDINGS = frozenset({NO_SM, "no-master", "several-masters", "bad-lid", "bad-guid", "bad-priority"})
+FINDINGS = frozenset({
+    NO_SM, "no-master", "several-masters", "silent-manager", "other-sm-lid", "bad-lid", "bad-guid", "bad-priority",
+})  # fmt: skip
 
 
 class SubnetManager(NamedTuple):
-    """``state`` is master, standby, discovering or not-active, else the raw word; ``activity`` is the SM's counter
-    (its change, not its value, says that the SM lives).
+    """``state`` is master, standby, discovering or not-active, else the raw word; ``activity`` is the SM's counter.
+    That it changes shows that the SM lives: ``activity_moving`` is whether it did between two reads, None where it was
+    read once. ``guid`` is its port's, ``name`` the description of the node.
     """
 
     guid: Guid | None = None
@@ -24,11 +27,24 @@ class SubnetManager(NamedTuple):
     state: str | None = None
     priority: int | None = None
     activity: int | None = None
+    activity_moving: bool | None = None
+    name: str | None = None
+
+
+class NamedLid(NamedTuple):
+    """A LID that ``ports`` ports of the subnet name as their subnet manager's."""
+
+    lid: int
+    ports: int
 
 
 class SubnetManagers(NamedTuple):
-    """The managers that were seen. ``complete`` is None: sminfo asks for the master only."""
+    """The managers that were seen. ``complete`` is True where the SA told of all that it knows, None where only the one
+    that the port was told of was asked, False where an answer could not be read. ``named`` is None where the ports are
+    not known.
+    """
 
     managers: tuple[SubnetManager, ...]
     complete: bool | None = None
     problems: tuple[Problem, ...] = ()
+    named: tuple[NamedLid, ...] | None = None

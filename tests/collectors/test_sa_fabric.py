@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.answers import Answers, said
+from support.sa_subnet import FILES, MIXED, all_links, answers, text_of
 
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.mad_tools import ANY_PORT, Through
@@ -16,8 +17,6 @@ from ibkit.model.ids import Guid
 from ibkit.sources.base import TIMEOUT, CommandAnswer
 from ibkit.sources.opening import open_site
 
-TOOLS = Path(__file__).parents[2] / "fixtures/tools"
-MIXED = TOOLS / "saquery/mixed"
 SWITCH_1, SWITCH_2, HOST_1, HOST_2, HOST_3, ROUTER_1 = (
     Guid(number)
     for number in (
@@ -25,28 +24,6 @@ SWITCH_1, SWITCH_2, HOST_1, HOST_2, HOST_3, ROUTER_1 = (
         0xC42A103000000F0,
     )
 )  # fmt: skip
-FILES = {"NR": "nodes", "LR": "links", "PIR": "ports", "GIR": "guids"}
-#: The links that OpenSM does not tell, for both ends are limited members of their one partition: (LID, port), twice.
-HIDDEN = (((4, 2), (6, 1)), ((4, 3), (8, 2)), ((4, 4), (12, 1)))
-
-
-def text_of(name: str) -> str:
-    return (MIXED / f"{name}.txt").read_text()
-
-
-def all_links() -> str:
-    """The links as an SA would tell them if no partition hid any."""
-    rows = [row for a, b in HIDDEN for row in ((a, b), (b, a))]
-    return text_of("links") + "".join(
-        f"LinkRecord dump:\n\t\tFromLID....................{lid}\n\t\tFromPort...................{port}\n"
-        f"\t\tToPort.....................{peer_port}\n\t\tToLID......................{peer_lid}\n"
-        for (lid, port), (peer_lid, peer_port) in rows
-    )
-
-
-def answers(through: Through = ANY_PORT, **texts: str) -> dict[str, CommandAnswer]:
-    given = {name: text_of(file) for name, file in FILES.items()} | {"LR": all_links()} | texts
-    return {" ".join(through.command("saquery", name)): said(text) for name, text in given.items()}
 
 
 def picture(**texts: str) -> SaPicture:
