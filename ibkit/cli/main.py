@@ -35,6 +35,7 @@ COMMANDS = (
     Command("check", "what is wrong with hosts and fabric, worst first", "check"),
     Command("consumers", "which processes and kernel services use the RDMA devices", "consumers"),
     Command("resolve", "address or name to GID, P_Key and path, from every source that knows it", "resolve"),
+    Command("cache", "the cache of addresses: show, fill, check, give it to ibacm", "cache"),
     Command("check-mpi-transport", "did the ranks of a job really use InfiniBand?", "check_mpi_transport"),
     Command("tui", "all of it on one screen, live or replayed", "tui"),
     Command("capture", "record what this host and its subnet say, to replay it elsewhere", "capture"),

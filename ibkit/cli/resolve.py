@@ -33,13 +33,16 @@ from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, Ibki
 from ibkit.export.resolve import COLUMNS, number, resolve_document, resolve_rows
 from ibkit.model.ids import PKey
 from ibkit.model.path_record import PathRecord
-from ibkit.model.resolution import DEFAULT_SOURCES, FINDING, SOURCES, UNKNOWN, Answer, Resolution
+from ibkit.model.resolution import CACHE, DEFAULT_SOURCES, FINDING, SOURCES, UNKNOWN, Answer, Resolution
 from ibkit.parsers.base import Problem
-from ibkit.parsers.erased import Any
+from ibkit.parsers.erased import TYPE_CHECKING, Any
 from ibkit.resolve.queries import expand_words, read_list, read_query
 from ibkit.resolve.resolver import BAD_QUERY, Resolver
 from ibkit.resolve.view import MANY_QUERIES, View
 from ibkit.sources.site import Host, Site
+
+if TYPE_CHECKING:  # sqlite3 is imported where there is a cache
+    from ibkit.resolve.cache import AddressCache
 
 OUTPUTS = ("json", "csv")
 
@@ -50,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to resolve, and whom to ask."""
     parser.add_argument("queries", nargs="+", metavar="ADDRESS", help="what to resolve; - reads a list from stdin")
     parser.add_argument("--via", metavar="NAME[,NAME]", type=_sources, help="ask these sources only, in this order")
+    parser.add_argument("--cache", metavar="FILE", help="this cache instead of the user's own; a replay asks no other")
     parser.add_argument("--pkey", metavar="P_KEY", type=_pkey, help="in this partition, such as 0x8001")
     parser.add_argument("--host", metavar="NAME", help="from this host of a capture of several (the first)")
     add_device_arguments(parser)
@@ -62,11 +66,15 @@ def run(args: argparse.Namespace) -> int:
     if not queries:
         raise IbkitError("the list on stdin names nothing to resolve")
     site = site_of(args.from_path)
-    view = View(
-        site, host_of(site, args.host), through=through_of(args, site), now=now_of(site),
-        many=len(queries) >= MANY_QUERIES,
-    )  # fmt: skip
-    resolution = Resolver(view, args.via or DEFAULT_SOURCES, pkey=args.pkey).resolve(queries)
+    via = args.via or DEFAULT_SOURCES
+    host = host_of(site, args.host)
+    now = now_of(site)
+    with Memory(args, site, via) as memory:
+        view = View(
+            site, host, through=through_of(args, site), now=now, many=len(queries) >= MANY_QUERIES, cache=memory.cache
+        )
+        resolution = Resolver(view, via, pkey=args.pkey).resolve(queries)
+        resolution = resolution._replace(problems=(*resolution.problems, *memory.keep(resolution, now, host)))
     if args.json:
         print_json(resolve_document(resolution))
     elif args.csv:
@@ -75,6 +83,53 @@ def run(args: argparse.Namespace) -> int:
         _print(resolution, verbose=args.verbose)
     print_problems(_problems(resolution))
     return exit_status(resolution)
+
+
+class Memory:
+    """The cache beside a run: read where it was asked for, and given what a live run found out.
+
+    The user's own cache is a help: where it cannot be used, a run that asks others, too, goes on without.
+    """
+
+    def __init__(self, args: argparse.Namespace, site: Site, via: Sequence[str]) -> None:
+        self.cache: AddressCache | None = None
+        self._is_live = site.origin.kind == "live"
+        self._asked_all = set(via) >= set(DEFAULT_SOURCES)
+        self._problems: list[Problem] = []
+        if CACHE not in via or not (args.cache or self._is_live):
+            return
+        from ibkit.resolve.cache import AddressCache, default_path
+
+        self._path = args.cache or default_path()
+        try:
+            self.cache = AddressCache(self._path)
+        except IbkitError as error:
+            if args.cache or via == (CACHE,):
+                raise
+            self._problems.append(Problem("cache-unusable", str(error)))
+
+    def keep(self, resolution: Resolution, now: float | None, host: Host) -> list[Problem]:
+        """Remember a live run's answers; what became of that."""
+        if not self._is_live or now is None or self.cache is None:
+            return self._problems
+        from ibkit.resolve.cache import AddressCache
+        from ibkit.resolve.memory import entries_of
+
+        entries = [entry for entry in entries_of(resolution.answers, now, host.name) if entry.gid or self._asked_all]
+        try:
+            if entries:
+                with AddressCache(self._path, make=True) as cache:
+                    cache.put(entries)
+        except IbkitError as error:
+            self._problems.append(Problem("cache-unusable", str(error)))
+        return self._problems
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.cache is not None:
+            self.cache.close()
 
 
 def exit_status(resolution: Resolution) -> int:

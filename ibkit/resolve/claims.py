@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ibkit.model.address_cache import EXPIRED, NEGATIVE, OLD
 from ibkit.model.addresses import PreloadFile, ipoib_address
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import MTU_BYTES, RATE_GBPS, PathRecord
 from ibkit.model.port_state import ETHERNET
-from ibkit.model.resolution import ACM, FABRIC, GIDS, HOSTS, IBARR, NEIGHBOURS, Claim
+from ibkit.model.resolution import ACM, CACHE, FABRIC, GIDS, HOSTS, IBARR, NEIGHBOURS, Claim
 from ibkit.parsers.acm_file import key_of
 from ibkit.parsers.acm_hosts import HostEntry
 from ibkit.resolve import queries
@@ -48,15 +49,37 @@ def of_neighbours(view: View, address: str) -> Iterator[Claim]:
         where = f"neighbour on {one.interface}"
         if parts and one.is_valid:
             yield Claim(
-                NEIGHBOURS, parts.gid, f"{where}, QPN {parts.qpn:#08x}", _partition(interface), None,
+                NEIGHBOURS, parts.gid, f"{where}, QPN {parts.qpn:#08x}", partition_of(interface), None,
                 one.confirmed_seconds, state, LIVE, "ip neigh",
                 device=interface.device if interface else None,
                 port=interface.port.port if interface and interface.port else None,
             )  # fmt: skip
         elif interface and interface.interface.kind == "infiniband" and one.hardware_address is None:
             yield Claim(
-                NEIGHBOURS, None, f"{where}: nobody answers", _partition(interface), None, None, state, LIVE, "ip neigh"
+                NEIGHBOURS,
+                None,
+                f"{where}: nobody answers",
+                partition_of(interface),
+                None,
+                None,
+                state,
+                LIVE,
+                "ip neigh",
             )
+
+
+def of_cache(view: View, keys: Sequence[str]) -> Iterator[Claim]:
+    """What ibkit remembers. A path counts only from the host that it was found on."""
+    for entry in (entry for key in keys for entry in view.remembered(key)):
+        state = entry.state(view.now)
+        if state == EXPIRED:
+            continue
+        what = f"said by {entry.via}" if entry.gid is not None else "nobody knew it"
+        yield Claim(
+            CACHE, entry.gid, f"{what}: {entry.detail}" if entry.detail else what, entry.pkey,
+            entry.path if entry.host == view.host.name else None, entry.age_seconds(view.now), state, CACHED,
+            is_old=state in (OLD, NEGATIVE),
+        )  # fmt: skip
 
 
 def of_hosts_file(view: View, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
@@ -176,13 +199,13 @@ def _of_own_interface(one: OwnInterface, address: str, host: str) -> Iterator[Cl
     port = one.port.port if one.port else None
     if parts:
         yield Claim(
-            GIDS, parts.gid, f"IPoIB interface {whose}", _partition(one), None, 0, None, OWN_TABLE,
+            GIDS, parts.gid, f"IPoIB interface {whose}", partition_of(one), None, 0, None, OWN_TABLE,
             device=one.device, port=port,
         )  # fmt: skip
         return
     if one.port is None or one.port.link_layer != ETHERNET:
         return
-    wanted = roce_gid(address, _number(address))
+    wanted = roce_gid(address, number_of(address))
     entries = [entry for entry in one.port.gids if entry.gid == wanted]
     if entries:
         rows = ", ".join(f"index {entry.gid_index} {entry.type or '?'}" for entry in entries)
@@ -214,7 +237,7 @@ def _of_roce(view: View, address: str) -> Iterator[Claim]:
         text += f"; VLAN {vlan}"
     weight = INFERRED if way.gateway else LIVE if mac and mac.is_valid else TOLD
     yield Claim(
-        GIDS, roce_gid(plain, _number(plain)), text, None, None, 0, None, weight, device=out.device,
+        GIDS, roce_gid(plain, number_of(plain)), text, None, None, 0, None, weight, device=out.device,
         port=out.port.port,
     )  # fmt: skip
 
@@ -239,7 +262,7 @@ def _meant(nodes: Nodes, query: Query) -> list[Port]:
     return nodes.named(query.name) if query.kind == queries.NAME else []
 
 
-def _partition(one: OwnInterface | None) -> PKey | None:
+def partition_of(one: OwnInterface | None) -> PKey | None:
     """An IPoIB interface's P_Key with the membership of the port's table: the kernel shows it always as a full one."""
     pkey = one.interface.pkey if one else None
     if pkey is None or one is None or one.port is None:
@@ -253,7 +276,8 @@ def _age(view: View, file: PreloadFile) -> int | None:
     return max(0, int(view.now) - file.modified)
 
 
-def _number(address: str) -> int:
+def number_of(address: str) -> int:
+    """An IP address as a number."""
     from socket import AF_INET, AF_INET6, inet_pton
 
     plain = address.partition("%")[0]

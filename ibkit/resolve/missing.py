@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ibkit.collectors.addresses import HOSTS_FILE
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
 from ibkit.model.ids import Gid
-from ibkit.model.resolution import FABRIC, HOSTS, NEIGHBOURS, SA
+from ibkit.model.resolution import CACHE, FABRIC, HOSTS, NEIGHBOURS, SA
 from ibkit.parsers.base import Problem
 from ibkit.resolve import queries
 from ibkit.resolve.nodes import Port
@@ -46,7 +46,11 @@ def explain(
 
 
 def _no_gid(view: View, via: Sequence[str], query: Query, addresses: Sequence[str]) -> Iterator[str]:
-    if query.kind == queries.NAME and not addresses:
+    if CACHE in via and query.kind != queries.LID and query.kind != queries.GUID:
+        entries = view.remembered(queries.cache_key(query) or "")
+        states = ", ".join(dict.fromkeys(entry.state(view.now) for entry in entries))
+        yield f"ibkit's cache has {states} entries only" if entries else "ibkit's cache does not have it"
+    if query.kind == queries.NAME and not addresses and any(one in via for one in (HOSTS, NEIGHBOURS)):
         yield f"the host does not know an address of {query.name}"
     if HOSTS in via and query.kind in (queries.NAME, queries.IP4, queries.IP6):
         file = view.preloads.hosts_file

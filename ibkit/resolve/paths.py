@@ -11,7 +11,7 @@ from ibkit.model.host import HcaPort
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import PathRecord, differences
 from ibkit.model.port_state import ETHERNET
-from ibkit.model.resolution import HOSTS, SA, Claim, RoceChoice, SourcePort
+from ibkit.model.resolution import CACHE, HOSTS, SA, Claim, RoceChoice, SourcePort
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve import claims as sources
@@ -55,12 +55,19 @@ class Finder:
         self._via = via
         self._pkey = pkey
 
+    @property
+    def looks_around(self) -> bool:
+        """Whether any source is asked but ibkit's memory, which is meant to cost nothing."""
+        return any(via != CACHE for via in self._via)
+
     def find(self, target: Target, claims: Iterable[Claim] = ()) -> Found:
         """The path to ``target``. ``claims`` are what the sources said of the query; some told a path, too."""
+        told = [claim for claim in claims if claim.path and _is_to(claim.path, target)]
+        if not self.looks_around:
+            return self._remembered(target, told)
         own, hca_port = self._source_port(target)
         if (hca_port and hca_port.link_layer == ETHERNET) or (target.gid and is_ip_gid(target.gid)):
             return self._roce(target, own, hca_port)
-        told = [claim for claim in claims if claim.path and _is_to(claim.path, target)]
         problems: list[Problem] = []
         if target.gid is not None and HOSTS in self._via and not any(claim.via == HOSTS for claim in told):
             told += sources.of_route_file(self._view, target.gid)
@@ -83,6 +90,15 @@ class Finder:
             if not answer.is_none:
                 break
         return answer
+
+    def _remembered(self, target: Target, told: Sequence[Claim]) -> Found:
+        """The path as it was when it was remembered. Of RoCE the GID is all that there is to know."""
+        if target.gid is not None and is_ip_gid(target.gid):
+            return Found(PathRecord(dgid=target.gid), is_known=True)
+        path = _merged(target, None, told)
+        pkey = path.pkey or (target.claim.pkey if target.claim else None)
+        known = None not in (path.dlid, path.sl, path.mtu_bytes, pkey)
+        return Found(path._replace(pkey=pkey), None, tuple(told), (), pkey, None, known)
 
     def _ask(
         self, target: Target, own: SourcePort | None, hca_port: HcaPort | None

@@ -65,6 +65,11 @@ def read_query(text: str) -> Query:
     return Query(text, BAD, bad=_explained(shape))
 
 
+def cache_key(query: Query) -> str | None:
+    """What ibkit's cache keeps an answer by: an address, a name, a GID; LIDs and GUIDs are looked up where they are."""
+    return query.name if query.kind in (IP4, IP6, NAME, GID) and not query.bad else None
+
+
 def expand_words(words: Iterable[str]) -> Iterator[str]:
     """The words with folded sets of names (``n[01-16]``) unfolded. Raises IbkitError for a bracket that is none."""
     for word in words:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.resolution import (
     ACM,
+    CACHE,
     FABRIC,
     FINDING,
     FINDINGS,
@@ -48,6 +49,9 @@ class Resolver:
 
     def resolve(self, asked: Iterable[Query]) -> Resolution:
         """All answers in the order of the queries; a host with several ports may have one for each."""
+        asked = list(asked)
+        if CACHE in self._via:
+            self._view.remember(key for query in asked if (key := queries.cache_key(query)) is not None)
         answers = tuple(answer for query in asked for answer in self._answers(query))
         return Resolution(answers, tuple(self._general_problems(answers)))
 
@@ -83,6 +87,9 @@ class Resolver:
     def _claims(self, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
         """What the sources say, in their order."""
         view = self._view
+        if CACHE in self._via:
+            key = queries.cache_key(query)
+            yield from sources.of_cache(view, list(dict.fromkeys([*([key] if key else []), *addresses])))
         if HOSTS in self._via:
             yield from sources.of_hosts_file(view, query, addresses)
         if ACM in self._via:
@@ -96,7 +103,9 @@ class Resolver:
             yield from sources.of_ibarr(view, addresses)
 
     def _fabric_claims(self, query: Query) -> list[tuple[Claim, Port]]:
-        return list(sources.of_fabric(self._view.nodes, self._view, query)) if self._sees_fabric else []
+        if query.kind == queries.IP4 or not self._sees_fabric:
+            return []
+        return list(sources.of_fabric(self._view.nodes, self._view, query))
 
     # What follows.
 
@@ -216,6 +225,8 @@ class Resolver:
     def _look(self, gid: Gid) -> Standing:
         view = self._view
         if is_ip_gid(gid):
+            return Standing(UNSEEN)
+        if not self._finder.looks_around:
             return Standing(UNSEEN)
         own_subnet = view.is_own_subnet(gid.subnet_prefix) if view.sees_infiniband else None
         if not self._sees_fabric:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from ibkit.collectors.addresses import HOST_NAMES, collect_addresses, collect_preloads, read_names
@@ -18,6 +18,7 @@ from ibkit.collectors.path_records import (
     saved_paths,
 )
 from ibkit.model.acm import AcmService
+from ibkit.model.address_cache import Entry
 from ibkit.model.addresses import HostAddresses, Preloads
 from ibkit.model.host import HcaPort, HostHcas, Interface
 from ibkit.model.ids import Gid
@@ -27,10 +28,14 @@ from ibkit.parsers.acm_file import NAME, key_of
 from ibkit.parsers.acm_hosts import HostEntry, by_key
 from ibkit.parsers.acm_routes import RouteBlock
 from ibkit.parsers.base import Problem
+from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.etc_hosts import HostLine, canonical_address
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve.nodes import Nodes, same_subnet
 from ibkit.sources.site import Host, Site
+
+if TYPE_CHECKING:  # sqlite3 is imported where a cache is opened
+    from ibkit.resolve.cache import AddressCache
 
 #: From so many queries on, all paths of the source port are asked for at once.
 MANY_QUERIES = 16
@@ -60,6 +65,10 @@ class EntryIndex:
         exact = self._by_key.get((NAME, name.encode()))
         return [exact] if exact else self._by_folded.get(name.lower(), [])
 
+    def all(self) -> Iterable[HostEntry]:
+        """What ibacm believes in the end."""
+        return self._by_key.values()
+
     def of_gid(self, gid: int) -> list[HostEntry]:
         """The entries with this GID."""
         return self._by_gid.get(gid, [])
@@ -76,11 +85,18 @@ class OwnInterface(NamedTuple):
 
 class View:
     """The evidence. ``now`` is the time that ages are counted against (seconds since 1970), None where it is not known;
-    ``many``: there are so many queries that tables are worth asking for.
+    ``many``: there are so many queries that tables are worth asking for. ``cache`` is ibkit's own.
     """
 
     def __init__(
-        self, site: Site, host: Host, *, through: Through = ANY_PORT, now: float | None = None, many: bool = False
+        self,
+        site: Site,
+        host: Host,
+        *,
+        through: Through = ANY_PORT,
+        now: float | None = None,
+        many: bool = False,
+        cache: AddressCache | None = None,
     ) -> None:
         self.site = site
         self.host = host
@@ -90,7 +106,22 @@ class View:
         self.now = now
         self.is_live = site.origin.kind == "live"
         self._many = many
+        self._cache = cache
+        self._remembered: dict[str, Sequence[Entry]] = {}
         self._answers: dict[PathQuestion, PathAnswer] = {}
+
+    def remember(self, keys: Iterable[str]) -> None:
+        """Look up in the cache what will be asked for, all at once."""
+        if self._cache is not None:
+            new = [key for key in dict.fromkeys(map(str.lower, keys)) if key not in self._remembered]
+            self._remembered.update(dict.fromkeys(new, ()))
+            self._remembered.update(self._cache.find(new))
+
+    def remembered(self, key: str) -> Sequence[Entry]:
+        """What the cache has of an address or a name; of a name in another case only where there is none in this."""
+        self.remember([key])
+        found = self._remembered.get(key.lower(), ())
+        return [entry for entry in found if entry.address == key] or found
 
     # What the host itself knows.
 
@@ -150,8 +181,13 @@ class View:
         return self._by_address.get(address.partition("%")[0], [])
 
     @cached_property
+    def own_interfaces(self) -> list[OwnInterface]:
+        """The host's interfaces, each with the RDMA port behind it."""
+        return _interfaces_of(self.hcas)
+
+    @cached_property
     def _interfaces(self) -> dict[str, OwnInterface]:
-        return {one.interface.name: one for one in _interfaces_of(self.hcas)}
+        return {one.interface.name: one for one in self.own_interfaces}
 
     @cached_property
     def _by_address(self) -> dict[str, list[OwnInterface]]:
@@ -269,13 +305,14 @@ class View:
         """All paths that were recorded, or that are worth asking for together."""
         if self.is_live and not self._many:
             return ()
-        return (*(self._paths_from(slid) if slid else ()), *(() if self.is_live else self._saved))
+        return (*(self.paths_from(slid) if slid else ()), *(() if self.is_live else self._saved))
 
     @cached_property
     def _saved(self) -> tuple[PathRecord, ...]:
         return saved_paths(self.subnet).records
 
-    def _paths_from(self, lid: int) -> tuple[PathRecord, ...]:
+    def paths_from(self, lid: int) -> tuple[PathRecord, ...]:
+        """All paths from a port, asked for at once."""
         if lid not in self._tables:
             self._tables[lid] = ask_paths_from(self.subnet, lid, self.through).records
         return self._tables[lid]
