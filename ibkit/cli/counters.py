@@ -15,6 +15,7 @@ import argparse
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.counters import PORT_TOOL, SWEEP_TOOL, collect_counters
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interval", metavar="SECONDS", type=_seconds, help="read twice, so long apart, and show what was counted"
     )
+    add_device_arguments(parser)
     parser.add_argument("--count", metavar="N", type=_positive, help="so many intervals, one after the other (1)")
 
 
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     _refuse_other_tools(site)
     if args.interval:
         return _run_rates(site, args)
-    fabric = collect_counters(site.subnet)
+    fabric = collect_counters(site.subnet, through_of(args, site))
     shown = fabric._replace(ports=_chosen(fabric.ports, args))
     if args.json:
         print_json(counters_document(shown))
@@ -99,7 +101,7 @@ def _run_rates(site: Site, args: argparse.Namespace) -> int:
 
     changes = []
     any_ports = False
-    for change in watch_counters(site.subnet, args.interval, args.count or 1):
+    for change in watch_counters(site.subnet, args.interval, args.count or 1, through_of(args, site)):
         any_ports |= bool(change.ports)
         shown = change._replace(ports=_chosen(change.ports, args))
         changes.append(shown)

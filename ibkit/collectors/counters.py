@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.collectors.counter_pages import UNKNOWN_PORT, LocalPort, Pages
 from ibkit.collectors.counter_sweeps import SweepReading, doubt_of_selection, ports_of, repetitions, summary_of
-from ibkit.collectors.mad_tools import explain_failure, label_of
+from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
 from ibkit.collectors.routes import describe
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.counters import FabricCounters
@@ -49,16 +49,16 @@ _GAVE_UP = ("iberror: ", "ibpanic: ")
 _NO_FABRIC = Fabric({}, (), None)
 
 
-def collect_counters(source: Source) -> FabricCounters:
+def collect_counters(source: Source, through: Through = ANY_PORT) -> FabricCounters:
     """Absolute counters of all ports of the fabric; those of this host's ports where the sweep has nothing to say.
 
     Of a text that somebody saved, the output of both tools is read.
     """
-    fabric = _sweep(source)
+    fabric = _sweep(source, through)
     raw = isinstance(source, RawSource)
     if (fabric.ports and not raw) or any(problem.kind in _HOPELESS for problem in fabric.problems):
         return fabric
-    local = _query_ports(source)
+    local = _query_ports(source, through)
     if not local.source and not local.problems:
         return fabric
     if not fabric.ports and not fabric.sweeps:
@@ -87,11 +87,11 @@ class _Reading(NamedTuple):
         return bool(self.sweeps) and all(reading.sweep.nodes_checked is not None for reading in self.sweeps)
 
 
-def _sweep(source: Source) -> FabricCounters:
-    readings = [_read(source, DATA_OPTIONS)]
+def _sweep(source: Source, through: Through) -> FabricCounters:
+    readings = [_read(source, through, DATA_OPTIONS)]
     # A text that somebody saved is one answer, whatever it is that we ask for.
     if readings[0].answer.failure not in (MISSING, TIMEOUT) and not isinstance(source, RawSource):
-        readings.append(_read(source, ERROR_OPTIONS))
+        readings.append(_read(source, through, ERROR_OPTIONS))
     sweeps = [sweep for reading in readings for sweep in reading.sweeps]
     problems = tuple(dict.fromkeys(problem for reading in readings for problem in reading.problems))
     if not sweeps:
@@ -108,21 +108,21 @@ def _sweep(source: Source) -> FabricCounters:
     return FabricCounters(ports, complete, problems, label, tuple(map(summary_of, sweeps)))
 
 
-def _read(source: Source, options: Sequence[str]) -> _Reading:
+def _read(source: Source, through: Through, options: Sequence[str]) -> _Reading:
     """One sweep. Where it ends without its summary, once more without asking the SA.
 
     So it ends, with exit status 0 and nothing on stdout, where no SA answers; and by a signal, where the SA's answer
     has a LID beyond the tool's table.
     """
-    first = _run(source, options)
+    first = _run(source, through, options)
     if first.is_whole or first.answer.failure or isinstance(source, RawSource):
         return first
-    second = _run(source, (*options, WITHOUT_SA))
+    second = _run(source, through, (*options, WITHOUT_SA))
     return second if second.is_whole else first
 
 
-def _run(source: Source, options: Sequence[str]) -> _Reading:
-    answer = source.run((SWEEP_TOOL, *options), deadline_seconds=SWEEP_DEADLINE_SECONDS)
+def _run(source: Source, through: Through, options: Sequence[str]) -> _Reading:
+    answer = source.run(through.command(SWEEP_TOOL, *options), deadline_seconds=SWEEP_DEADLINE_SECONDS)
     label = label_of(source, answer)
     errors = diag.parse_lines(answer.err)
     try:
@@ -203,13 +203,13 @@ def _described(messages: Sequence[Message], failures: Sequence[QueryFailure], la
 # Single ports: perfquery
 
 
-def _query_ports(source: Source) -> FabricCounters:
+def _query_ports(source: Source, through: Through) -> FabricCounters:
     """The plain and the extended page of each local port; ``complete`` is None, for it is not the fabric."""
     pages = Pages()
     problems: list[Problem] = []
     labels = []
     failed = False
-    for options, whose in _local_ports(source):
+    for options, whose in _local_ports(source, through):
         for extended in ((),) if isinstance(source, RawSource) else ((), ("-x",)):
             answer = source.run((PORT_TOOL, *extended, *options), deadline_seconds=PORT_DEADLINE_SECONDS)
             label = label_of(source, answer)
@@ -228,20 +228,23 @@ def _query_ports(source: Source) -> FabricCounters:
     return FabricCounters(ports, False if failed else None, (*problems, *pages.problems), labels[0] if labels else None)
 
 
-def _local_ports(source: Source) -> list[tuple[tuple[str, ...], LocalPort]]:
+def _local_ports(source: Source, through: Through) -> list[tuple[tuple[str, ...], LocalPort]]:
     """Options of perfquery for each InfiniBand port with a link, and whose it is; the tool's own choice elsewhere."""
     ports: list[tuple[tuple[str, ...], LocalPort]] = []
     for device in source.list(CLASS).names:
         folder = f"{CLASS}/{device}"
+        if through.device not in (None, device):
+            continue
         node_guid = _guid(source.read(f"{folder}/node_guid").text)
         for number in source.list(f"{folder}/ports").names:
             port = f"{folder}/ports/{number}"
             layer, state = (source.read(f"{port}/{name}").text or "" for name in ("link_layer", "state"))
-            if layer.strip() == "InfiniBand" and "ACTIVE" in state:
+            asked = through.port is None or number == str(through.port)
+            if asked and layer.strip() == "InfiniBand" and "ACTIVE" in state:
                 gid = _gid(source.read(f"{port}/gids/0").text)
                 name = (source.read(f"{folder}/node_desc").text or "").strip() or None
                 ports.append((("-C", device, "-P", number), LocalPort(node_guid, gid.guid if gid else None, name)))
-    return ports or [((), UNKNOWN_PORT)]
+    return ports or [(through.command("")[1:], UNKNOWN_PORT)]
 
 
 def _guid(text: str | None) -> Guid | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from ibkit.collectors.acm import collect_acm
@@ -11,6 +11,8 @@ from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.local_ports import further_entrances, local_ports
+from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
 from ibkit.collectors.path import record_ways
 from ibkit.collectors.subnet_manager import collect_subnet_managers
@@ -30,14 +32,15 @@ OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = 
     ("address cache (ibacm)", lambda source, host: collect_acm(source).problems),
     ("tools and rights", lambda source, host: collect_checks(source, host).problems),
 )
-#: What is asked of the subnet, once.
-OF_THE_SUBNET: tuple[tuple[str, Callable[[Source], Sequence[Problem]]], ...] = (
-    ("topology", lambda source: collect_fabric(source).problems),
-    ("subnet managers", lambda source: collect_subnet_managers(source).problems),
-    ("counters", lambda source: collect_counters(source).problems),
-    ("partitions", lambda source: collect_partitions(source).problems),
-    ("forwarding tables", record_ways),
+#: What is asked of a subnet, once, through a port of the host.
+OF_A_SUBNET: tuple[tuple[str, Callable[[Source, Through], Sequence[Problem]]], ...] = (
+    ("topology", lambda source, through: collect_fabric(source, through).problems),
+    ("subnet managers", lambda source, through: collect_subnet_managers(source, through).problems),
+    ("counters", lambda source, through: collect_counters(source, through).problems),
+    ("partitions", lambda source, through: collect_partitions(source, through=through).problems),
 )
+#: What is asked only of the subnet of the tools' own choice.
+OF_THE_SUBNET: tuple[tuple[str, Callable[[Source], Sequence[Problem]]], ...] = (("forwarding tables", record_ways),)
 
 
 def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list[Problem]]:
@@ -54,9 +57,20 @@ def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list
             problems += _step(tell, f"{what} of {host.name}" if host.name else what, partial(collect, asked, host.name))
         hosts.append((host.name, source))
     subnet = _recording(site.subnet)
-    for what, collect_subnet in OF_THE_SUBNET:
-        problems += _step(tell, what, partial(collect_subnet, _asked(site.subnet, subnet)))
+    problems += _record_subnets(_asked(site.subnet, subnet), tell)
     return Recorded(*_origin(site), tuple(hosts), subnet, site.job, site.origin.note), problems
+
+
+def _record_subnets(source: Source, tell: Callable[[str], None]) -> Iterator[Problem]:
+    """Each subnet that a port of the host is in, the one of the tools' own choice first."""
+    for what, collect in OF_A_SUBNET:
+        yield from _step(tell, what, partial(collect, source, ANY_PORT))
+    for what, collect_once in OF_THE_SUBNET:
+        yield from _step(tell, what, partial(collect_once, source))
+    further = further_entrances(source, collect_fabric(source)) if len(local_ports(source)) > 1 else []
+    for through in further:
+        for what, collect in OF_A_SUBNET:
+            yield from _step(tell, f"{what}, through {through}", partial(collect, source, through))
 
 
 def _asked(source: Source, recording: RecordingSource) -> Source:

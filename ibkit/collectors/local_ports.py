@@ -76,7 +76,9 @@ def chosen_entrance(source: Source, through: Through) -> Through:
     if through == ANY_PORT or not ports:
         return through
     matching = [port for port in ports if _fits(port, through)]
-    return ANY_PORT if matching[:1] == [ports[0]] else through
+    if not matching:
+        return through
+    return ANY_PORT if matching[0] == ports[0] else matching[0].through
 
 
 def other_subnets(source: Source, through: Through, seen: Fabric) -> tuple[Problem, ...]:

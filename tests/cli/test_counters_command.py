@@ -203,8 +203,8 @@ def count_on(monkeypatch: pytest.MonkeyPatch, *samples: dict[str, int]) -> None:
         for one in samples
     ]
     clock = iter([0.0, 0.0, 0.0, 1.0, 1.0])
-    monkeypatch.setattr(counter_rates, "collect_counters", lambda source: readings.pop(0))
-    monkeypatch.setattr(counter_rates, "collect_fabric", lambda source: Fabric({guid: leaf}, (), True))
+    monkeypatch.setattr(counter_rates, "collect_counters", lambda source, through: readings.pop(0))
+    monkeypatch.setattr(counter_rates, "collect_fabric", lambda source, through: Fabric({guid: leaf}, (), True))
     defaults = {"clock": lambda: next(clock), "sleep": lambda seconds: None}
     monkeypatch.setattr(counter_rates.watch_counters, "__kwdefaults__", defaults)
 

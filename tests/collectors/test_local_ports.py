@@ -63,7 +63,8 @@ def test_the_tools_own_choice_and_its_name_are_one_question(tmp_path: Path) -> N
     assert chosen_entrance(source, Through("mlx5_0")) == ANY_PORT
     assert chosen_entrance(source, Through("mlx5_0", 1)) == ANY_PORT
     assert chosen_entrance(source, Through("mlx5_0", 2)) == Through("mlx5_0", 2)
-    assert chosen_entrance(source, Through("mlx5_1")) == Through("mlx5_1")
+    assert chosen_entrance(source, Through("mlx5_1")) == Through("mlx5_1", 1)
+    assert chosen_entrance(source, Through("mlx5_1", 2)) == Through("mlx5_1", 2), "not active: the tool will say so"
     with pytest.raises(IbkitError, match="mlx5_9: there is no such device here; there are mlx5_0, mlx5_1"):
         chosen_entrance(source, Through("mlx5_9"))
 
