@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
     elif args.csv:
         print_csv(COLUMNS, sm_rows(managers))
     elif managers.managers:
-        print_table([column.upper() for column in COLUMNS], sm_rows(managers))
+        told = any(manager.name or manager.activity_moving is not None for manager in managers.managers)
+        shown = len(COLUMNS) if told else COLUMNS.index("activity_moving")
+        print_table([column.upper() for column in COLUMNS[:shown]], [row[:shown] for row in sm_rows(managers)])
         for named in managers.named or ():
             note(f"{named.ports} ports name LID {named.lid} as their subnet manager's")
     print_problems(managers.problems)
