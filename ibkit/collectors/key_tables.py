@@ -181,11 +181,11 @@ class KeyTables:
     def _take(self, fresh: dict[_Place, _Table]) -> None:
         for place, table in fresh.items():
             known = self._tables.get(place)
-            if known is None or (table.whole and not known.whole):
-                self._tables[place] = table
-            elif known.whole and table.whole and known.keys() != table.keys():
+            if known is not None and _differ(known, table):
                 text = f"the P_Key table of {self._name(place)} differs between {known.source} and {table.source}"
                 self.problems.append(Problem("contradiction", text, table.line, table.source))
+            if known is None or (table.whole and not known.whole):
+                self._tables[place] = table
 
     def _place(self, lid: int, port: int) -> _Place:
         """The port of a LID. A LID that two ports have, or none, names a port by itself."""
@@ -207,6 +207,13 @@ class KeyTables:
             return f"LID {place.lid} port {place.port}"
         node = self._fabric.nodes.get(place.guid)
         return f"{place.guid} ({node.name if node and node.name else 'no name'}) port {place.port}"
+
+
+def _differ(one: _Table, other: _Table) -> bool:
+    """Whether two texts about a port cannot both be true; of a table that is not whole only its start counts."""
+    tables = [(table.keys(), table.whole) for table in (one, other)]
+    known = min([len(keys) for keys, whole in tables if not whole], default=KEYS_PER_BLOCK * MAX_BLOCKS)
+    return len({tuple(key for key in enumerate(keys[:known]) if key[1]) for keys, _ in tables}) > 1
 
 
 def _csv_key(row: Row, columns: list[int | None]) -> tuple[Guid, int, int] | None:

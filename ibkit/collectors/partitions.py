@@ -71,6 +71,10 @@ def collect_partitions(source: Source, fabric: Fabric | None = None, through: Th
         problems.append(_untold(fabric, missing, len(ends)))
     if missing or not all(port.whole for port in ports):
         complete = False
+    elif ports and complete is False:
+        problems.append(
+            Problem("partial", "not all of the fabric was seen: there may be more ports", None, fabric.source)
+        )
     if not ports and not asking.intended and not problems:
         problems.append(Problem("no-output", "no P_Key table could be read", None, asking.label))
     partitions = Partitions(ports, filters, asking.intended, complete, (), asking.label, manager)
