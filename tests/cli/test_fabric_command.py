@@ -104,7 +104,7 @@ def test_the_manager(capsys: pytest.CaptureFixture[str]) -> None:
         "GUID", "LID", "STATE", "PRIORITY", "ACTIVITY", "0x0000000000100001", "1", "master", "0", "86",
     ]  # fmt: skip
     assert main(["sm", "--csv", "--from", file]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "0x0000000000100001,1,master,0,86"
+    assert capsys.readouterr().out.splitlines()[1] == "0x0000000000100001,1,master,0,86,,"
 
 
 def test_a_host_without_any_device_is_undecided(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
