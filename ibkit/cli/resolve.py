@@ -23,11 +23,14 @@ missing; 2 a query that is no address, or wrong usage.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Sequence
 
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
+from ibkit.collectors.mad_tools import Through
+from ibkit.collectors.sysfs import CLASS
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE, IbkitError
 from ibkit.export.resolve import COLUMNS, number, resolve_document, resolve_rows
@@ -39,6 +42,7 @@ from ibkit.parsers.erased import TYPE_CHECKING, Any
 from ibkit.resolve.queries import expand_words, read_list, read_query
 from ibkit.resolve.resolver import BAD_QUERY, Resolver
 from ibkit.resolve.view import MANY_QUERIES, View
+from ibkit.sources.opening import open_site
 from ibkit.sources.site import Host, Site
 
 if TYPE_CHECKING:  # sqlite3 is imported where there is a cache
@@ -56,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache", metavar="FILE", help="this cache instead of the user's own; a replay asks no other")
     parser.add_argument("--pkey", metavar="P_KEY", type=_pkey, help="in this partition, such as 0x8001")
     parser.add_argument("--host", metavar="NAME", help="from this host of a capture of several (the first)")
+    parser.add_argument(
+        "--far", metavar="CAPTURE", help="a capture of a host behind a router, or this host's device in that subnet"
+    )
     add_device_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="what each source says, and settings for RoCE")
 
@@ -73,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         view = View(
             site, host, through=through_of(args, site), now=now, many=len(queries) >= MANY_QUERIES, cache=memory.cache
         )
-        resolution = Resolver(view, via, pkey=args.pkey).resolve(queries)
+        resolution = Resolver(view, via, pkey=args.pkey, far=_far_view(args.far, site, host)).resolve(queries)
         resolution = resolution._replace(problems=(*resolution.problems, *memory.keep(resolution, now, host)))
     if args.json:
         print_json(resolve_document(resolution))
@@ -169,6 +176,18 @@ def now_of(site: Site) -> float | None:
         return datetime.fromisoformat(site.origin.time).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _far_view(text: str | None, site: Site, host: Host) -> View | None:
+    """The view of the other subnet: of a capture, or by another port of this host (``mlx5_1`` or ``mlx5_1/2``)."""
+    if text is None:
+        return None
+    device, _, port = text.partition("/")
+    if not os.path.exists(text) and device in host.source.list(CLASS).names:
+        number = int(port) if port.isascii() and port.isdigit() and len(port) < 4 else None
+        return View(site, host, through=Through(device, number), now=now_of(site))
+    other = open_site(text)
+    return View(other, host_of(other, None), now=now_of(other))
 
 
 def _words(given: Sequence[str]) -> Iterable[str]:

@@ -45,6 +45,11 @@ def collect_addresses(source: Source) -> HostAddresses:
     return HostAddresses(neighbours, known, names, vlans, (*problems, *found))
 
 
+def collect_address_problems(source: Source) -> tuple[Problem, ...]:
+    """All of it, for a capture."""
+    return (*collect_addresses(source).problems, *collect_preloads(source).problems)
+
+
 def read_names(source: Source, path: str) -> tuple[tuple[etc_hosts.HostLine, ...] | None, tuple[Problem, ...]]:
     """A list of addresses and names; None where it cannot be read."""
     answer = source.read(path)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from ibkit.collectors.acm import collect_acm
+from ibkit.collectors.addresses import collect_address_problems
 from ibkit.collectors.consumers import collect_consumers
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
@@ -15,6 +16,7 @@ from ibkit.collectors.local_ports import further_entrances, local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
 from ibkit.collectors.path import record_ways
+from ibkit.collectors.path_records import collect_path_records
 from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.errors import IbkitError
 from ibkit.parsers.base import Problem
@@ -30,6 +32,7 @@ OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = 
     ("devices and ports", lambda source, host: collect_hcas(source, host).problems),
     ("users of the devices", lambda source, host: collect_consumers(source, host).problems),
     ("address cache (ibacm)", lambda source, host: collect_acm(source).problems),
+    ("neighbours, routes and names", lambda source, host: collect_address_problems(source)),
     ("tools and rights", lambda source, host: collect_checks(source, host).problems),
 )
 #: What is asked of a subnet, once, through a port of the host.
@@ -38,6 +41,7 @@ OF_A_SUBNET: tuple[tuple[str, Callable[[Source, Through], Sequence[Problem]]], .
     ("subnet managers", lambda source, through: collect_subnet_managers(source, through).problems),
     ("counters", lambda source, through: collect_counters(source, through).problems),
     ("partitions", lambda source, through: collect_partitions(source, through=through).problems),
+    ("paths", lambda source, through: collect_path_records(source, through)),
 )
 #: What is asked only of the subnet of the tools' own choice.
 OF_THE_SUBNET: tuple[tuple[str, Callable[[Source], Sequence[Problem]]], ...] = (("forwarding tables", record_ways),)

@@ -117,12 +117,11 @@ def ask_own_port(source: Source, through: Through = ANY_PORT) -> tuple[OwnPort, 
     return OwnPort(gid, told.lid or None), None
 
 
-def collect_path_records(source: Source) -> PathAnswer:
-    """All paths from the port that the tools ask through: what a capture holds, so that each one can be looked up."""
-    own, problem = ask_own_port(source)
-    if own.lid is None:
-        return PathAnswer(problem=problem)
-    return ask_paths_from(source, own.lid)
+def collect_path_records(source: Source, through: Through = ANY_PORT) -> tuple[Problem, ...]:
+    """All paths from a port: what a capture holds, so that each one can be looked up. A port that has no LID has none."""
+    own, _ = ask_own_port(source, through)
+    problem = ask_paths_from(source, own.lid, through).problem if own.lid is not None else None
+    return () if problem is None else (problem,)
 
 
 def _answer(source: Source, answer: CommandAnswer) -> PathAnswer:

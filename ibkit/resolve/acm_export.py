@@ -23,8 +23,8 @@ from ibkit.parsers import acm_addr, acm_hosts, acm_opts, acm_routes
 from ibkit.parsers.acm_routes import Route, RouteBlock
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
-from ibkit.resolve.compare import alias_lid
-from ibkit.resolve.nodes import Port, is_ip_gid
+from ibkit.resolve.gids import alias_lid, is_ip_gid
+from ibkit.resolve.nodes import Port
 from ibkit.resolve.view import View
 
 HOSTS_NAME, ADDR_NAME, OPTS_NAME, ROUTE_NAME = (

@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import Gid
 from ibkit.model.resolution import FABRIC, Claim
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve.claims import INFERRED, LIVE
-from ibkit.resolve.nodes import Port, is_ip_gid
-
-#: The upper 24 bits of the alias GUIDs that subnet managers of NVIDIA give; the lower 16 are the port's LID
-#: (openucx/ucx, issue 9585; NVIDIA's documentation of IB routers).
-ALIAS_OUI = 0x001405
+from ibkit.resolve.gids import alias_lid, is_ip_gid
+from ibkit.resolve.nodes import Port
 
 #: What is known of a GID: some port has it; a whole fabric shows that none has; it is in another subnet; nobody knows.
 PRESENT, ABSENT, ELSEWHERE, UNSEEN = "present", "absent", "elsewhere", "unseen"
@@ -42,11 +39,6 @@ class Settled(NamedTuple):
 
 
 _UNSEEN = Standing(UNSEEN)
-
-
-def alias_lid(guid: Guid) -> int | None:
-    """The LID that an alias GUID was made of; None for any other GUID."""
-    return int(guid) & 0xFFFF if guid >> 40 == ALIAS_OUI else None
 
 
 def settle(query: str, claims: Sequence[Claim], standings: dict[Gid, Standing], meant: Sequence[Port]) -> Settled:

@@ -9,8 +9,8 @@ from ibkit.model.ids import Gid
 from ibkit.model.path_record import PathRecord
 from ibkit.model.resolution import CACHE, RESOLVED, SA, UNKNOWN, Answer, Claim
 from ibkit.resolve import queries
+from ibkit.resolve.gids import is_ip_gid
 from ibkit.resolve.missing import UNRESOLVED
-from ibkit.resolve.nodes import is_ip_gid
 
 
 def entries_of(answers: Iterable[Answer], now: float, host: str) -> Iterator[Entry]:

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ibkit.model.fabric import AGGREGATION_NODE, SWITCH, Fabric, FabricPort, Node
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import Guid
 from ibkit.model.node_names import host_of
 from ibkit.parsers.records import NamedTuple
 
 #: How a host's names for its addresses go on behind its own name: n01-ib0, n01.ib, n01_hsn1, n01-ipoib.
 _SUFFIX = re.compile(r"[-_.](?:ib|ipoib|hsn|opa|fabric|rdma)\d{0,3}(?:[-_.]\S*)?\Z", re.IGNORECASE)
-#: Bits of a site-local prefix that hold no FLID: what tells one subnet from another.
-SUBNET_BITS = (1 << 64) - 1 - (0xFFFF << 16)
 
 
 class Port(NamedTuple):
@@ -128,20 +126,6 @@ def same_host(name: str, host: str) -> bool:
     names = {name, name.partition(".")[0]}
     names |= {text[: suffix.start()] for text in names if (suffix := _SUFFIX.search(text))}
     return bool(names & {host, host.partition(".")[0]})
-
-
-def same_subnet(one: int, other: int) -> bool:
-    """Whether two prefixes can be of one subnet. Of a site-local prefix 16 bits may hold an FLID, which is no part of
-    the subnet's number (Mellanox/ip2gid, ``src/path_resolve.c``).
-    """
-    if one >> 48 == other >> 48 == 0xFEC0:
-        return (one ^ other) & SUBNET_BITS == 0
-    return one == other
-
-
-def is_ip_gid(gid: Gid) -> bool:
-    """Whether it is made of an IPv4 address (::ffff:10.0.0.1), as only RoCE has it."""
-    return int(gid) >> 32 == 0xFFFF
 
 
 def _ports_of(node: Node) -> Iterator[Port]:

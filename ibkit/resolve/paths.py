@@ -11,11 +11,13 @@ from ibkit.model.host import HcaPort
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import PathRecord, differences
 from ibkit.model.port_state import ETHERNET
-from ibkit.model.resolution import CACHE, HOSTS, SA, Claim, RoceChoice, SourcePort
+from ibkit.model.resolution import CACHE, FABRIC, HOSTS, SA, Claim, RoceChoice, SourcePort
+from ibkit.model.talk import same_subnet
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve import claims as sources
-from ibkit.resolve.nodes import Port, is_ip_gid, same_subnet
+from ibkit.resolve.gids import is_ip_gid
+from ibkit.resolve.nodes import Port
 from ibkit.resolve.view import View
 
 #: So many partitions of a port are tried at most; few ports are in more.
@@ -65,7 +67,7 @@ class Finder:
         told = [claim for claim in claims if claim.path and _is_to(claim.path, target)]
         if not self.looks_around:
             return self._remembered(target, told)
-        own, hca_port = self._source_port(target)
+        own, hca_port = self.source_port(target)
         if (hca_port and hca_port.link_layer == ETHERNET) or (target.gid and is_ip_gid(target.gid)):
             return self._roce(target, own, hca_port)
         problems: list[Problem] = []
@@ -83,7 +85,7 @@ class Finder:
 
     def ask(self, target: Target) -> PathAnswer:
         """What the SA answers in the first partition in which it has a path; or that it has none in any."""
-        own, hca_port = self._source_port(target)
+        own, hca_port = self.source_port(target)
         answer = PathAnswer()
         for pkey in self._partitions(target, hca_port):
             answer = self._view.path(_question(target, own, pkey))
@@ -120,7 +122,7 @@ class Finder:
             return [], [Problem("not-routed", f"{text}: it knows no router to that subnet", None, TOOL)]
         return [], [Problem("no-path", f"{text}: no partition in common, or both are limited members", None, TOOL)]
 
-    def _source_port(self, target: Target) -> tuple[SourcePort | None, HcaPort | None]:
+    def source_port(self, target: Target) -> tuple[SourcePort | None, HcaPort | None]:
         """The port that the path starts from: the user's, the one that the claim came by, the one that has the
         target's own GID, one in the target's subnet, else the first.
         """
@@ -140,14 +142,25 @@ class Finder:
         device, port = chosen
         entry = port.gids[0] if port.gids else None
         own_gid = entry.gid if entry else None
-        if own_gid is None and SA in self._via and view.sees_infiniband and view.own_port[0].lid == port.lid:
-            own_gid = view.own_port[0].gid
+        if own_gid is None:
+            own_gid = self._own_gid(port)
         index = entry.gid_index if entry else None
         return SourcePort(device, port.port, own_gid, index, port.lid, port.transport), port
 
+    def _own_gid(self, port: HcaPort) -> Gid | None:
+        """The GID of a port whose table was not seen: as its tools say, or by the fabric."""
+        view = self._view
+        if not view.sees_infiniband:
+            return None
+        if SA in self._via and view.own_port[0].gid and view.own_port[0].lid == port.lid:
+            return view.own_port[0].gid
+        seen = view.nodes.by_guid(port.port_guid) if FABRIC in self._via and port.port_guid else None
+        return sources.gid_of(view, seen) if seen else None
+
     def _partitions(self, target: Target, port: HcaPort | None) -> list[PKey | None]:
         """The partitions to try: the user's, the one that the claim names, else all of the port's."""
-        known = self._pkey or (target.claim.pkey if target.claim else None)
+        claim = target.claim if target.claim and target.claim.via != CACHE else None
+        known = self._pkey or (claim.pkey if claim else None)
         if known is not None:
             return [known]
         table = list(port.pkeys if port else ())[:MAX_PARTITIONS]

@@ -21,13 +21,15 @@ from ibkit.model.resolution import (
     Answer,
     Claim,
     Resolution,
+    Step,
 )
 from ibkit.parsers.base import Problem
 from ibkit.resolve import claims as sources
-from ibkit.resolve import queries
-from ibkit.resolve.compare import ABSENT, ELSEWHERE, PRESENT, UNSEEN, Standing, alias_lid, settle
+from ibkit.resolve import queries, routed
+from ibkit.resolve.compare import ABSENT, ELSEWHERE, PRESENT, UNSEEN, Standing, settle
+from ibkit.resolve.gids import alias_lid, is_ip_gid
 from ibkit.resolve.missing import explain
-from ibkit.resolve.nodes import Port, is_ip_gid
+from ibkit.resolve.nodes import Port
 from ibkit.resolve.paths import Finder, Target
 from ibkit.resolve.queries import Query
 from ibkit.resolve.view import View
@@ -38,11 +40,12 @@ BAD_QUERY = "bad-query"
 
 class Resolver:
     """Answers queries from one host's view. ``via`` are the sources that may be asked, ``pkey`` the partition that the
-    user wants.
+    user wants, ``far`` the view of another subnet, behind a router.
     """
 
-    def __init__(self, view: View, via: Sequence[str], *, pkey: PKey | None = None) -> None:
+    def __init__(self, view: View, via: Sequence[str], *, pkey: PKey | None = None, far: View | None = None) -> None:
         self._view = view
+        self._far = far
         self._via = via
         self._finder = Finder(view, via, pkey)
         self._standings: dict[Gid, Standing] = {}
@@ -188,6 +191,12 @@ class Resolver:
         known = gid is not None and found.is_known
         if not known and not any(problem.kind in FINDINGS for problem in everything):
             everything += tuple(explain(self._view, self._via, query, gid, found, port=target.port))
+        steps: tuple[Step, ...] = ()
+        if gid is not None and target.is_elsewhere and SA in self._via and self._view.sees_infiniband:
+            steps = self._cross(query, target, gid, everything)
+            judged = _judged(query, gid, steps, everything)
+            known = known and not judged
+            everything += judged
         port = target.port or (self._standing(gid).port if gid is not None else None)
         return Answer(
             query.text,
@@ -203,7 +212,19 @@ class Resolver:
             port.node.name if port else None,
             found.source,
             found.roce,
+            steps,
         )
+
+    def _cross(self, query: Query, target: Target, gid: Gid, problems: Iterable[Problem]) -> tuple[Step, ...]:
+        """The tests of a path into another subnet."""
+        from ibkit.resolve.crossing import gather
+
+        own, port = self._finder.source_port(target)
+        address = query.name if query.kind == queries.IP4 else None
+        differs = any(problem.kind == "sources-differ" for problem in problems)
+        first = self._finder.ask(target)
+        case = gather(self._view, self._far, gid, own, port, first, address=address, differs=differs)
+        return routed.explain(case)
 
     def _unsettled(
         self, query: Query, claims: Sequence[Claim], addresses: Sequence[str], problems: Iterable[Problem]
@@ -265,6 +286,24 @@ def _status(problems: Sequence[Problem], *, known: bool) -> str:
     if any(problem.kind in FINDINGS for problem in problems):
         return FINDING
     return RESOLVED if known else UNKNOWN
+
+
+def _judged(query: Query, gid: Gid, steps: Sequence[Step], problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """What the tests of a routed path come to, where that is not well."""
+    end = routed.conclusion(steps)
+    if end == routed.BOTH_LEGS or any(problem.kind in FINDINGS for problem in problems):
+        return ()
+    if end == routed.BROKEN:
+        bad = next(step for step in steps if step.state == routed.BAD)
+        text = f"{query.text}: no way into the subnet of {gid}: {bad.what}: {bad.text}"
+        return (Problem("not-routed", f"{text}; needed: {bad.needs}" if bad.needs else text),)
+    if end == routed.FIRST_LEG:
+        lacking = [step for step in steps[6:8] if step.state != routed.OK]
+        what = " and ".join(f"the {step.what}" for step in lacking)
+        needs = "; or ".join(dict.fromkeys(step.needs for step in lacking if step.needs))
+        text = f"{query.text}: first leg only: the way to the router is shown, {what} is not; needed: {needs}"
+        return (Problem("first-leg-only", text),)
+    return ()
 
 
 def _still_differ(problems: Sequence[Problem]) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from ibkit.model.host import GidEntry, HcaPort
 from ibkit.model.ids import Gid
 from ibkit.model.resolution import Pick, RoceChoice
-from ibkit.resolve.nodes import is_ip_gid
+from ibkit.resolve.gids import is_ip_gid
 
 V1, V2 = "RoCE v1", "RoCE v2"
 _LINK_LOCAL = 0xFE80 << 48

@@ -24,6 +24,7 @@ from ibkit.model.host import HcaPort, HostHcas, Interface
 from ibkit.model.ids import Gid
 from ibkit.model.path_record import PathRecord
 from ibkit.model.port_state import INFINIBAND
+from ibkit.model.talk import same_subnet
 from ibkit.parsers.acm_file import NAME, key_of
 from ibkit.parsers.acm_hosts import HostEntry, by_key
 from ibkit.parsers.acm_routes import RouteBlock
@@ -31,7 +32,7 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.etc_hosts import HostLine, canonical_address
 from ibkit.parsers.records import NamedTuple
-from ibkit.resolve.nodes import Nodes, same_subnet
+from ibkit.resolve.nodes import Nodes
 from ibkit.sources.site import Host, Site
 
 if TYPE_CHECKING:  # sqlite3 is imported where a cache is opened

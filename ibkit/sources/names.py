@@ -60,6 +60,8 @@ _DESCRIBING = frozenset(
         "ibtracert",
     )
 )
+#: Lines of an address and names.
+_NAMES_OF_ADDRESSES = "/etc/hosts"
 #: Bytes of a log that are looked at together; a line that is longer is looked at in pieces.
 CHUNK_BYTES = 1 << 20
 
@@ -107,6 +109,8 @@ def _in_source(source: RecordingSource) -> Iterator[str]:
     for file in source.files.values():
         if file.path.endswith("/node_desc") and file.data:
             yield from _in_descriptions([_text(file.data)])
+        elif file.path == _NAMES_OF_ADDRESSES and file.data:
+            yield from re.findall(rf"(?<=\s){_NAME}(?=\s)", _text(file.data))
         elif file.path.endswith(_FILES_OF_NAMES) and file.data:
             yield from re.findall(rf"^{_NAME}(?=\s)", _text(file.data), re.MULTILINE)
     for exchange in source.exchanges.values():
