@@ -211,14 +211,12 @@ def _print(resolution: Resolution, *, verbose: bool) -> None:
 
 def _row(answer: Answer) -> list[Any]:
     path = answer.path or PathRecord()
-    telling = [claim for claim in answer.claims if claim.gid is not None and claim.gid == answer.gid]
     is_roce = answer.roce is not None
-    life = next((claim.age_seconds for claim in telling if claim.age_seconds is not None), None)
     lid, sl, hops = ("-",) * 3 if is_roce else (path.dlid, path.sl, path.hop_limit)
     return [
         answer.query, answer.gid, "-" if is_roce else answer.pkey, lid, sl, path.mtu_bytes,
         None if path.rate_gbps is None else f"{path.rate_gbps:g} Gb/s", hops, answer.name or "-",
-        ",".join(dict.fromkeys(claim.via for claim in telling)) or "-", age_text(life),
+        ",".join(answer.told_by) or "-", age_text(answer.age_seconds),
     ]  # fmt: skip
 
 

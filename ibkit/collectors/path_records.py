@@ -7,11 +7,15 @@ another subnet and for a destination behind no router.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count, takewhile
 from socket import AF_INET6, inet_ntop
 
+from ibkit.collectors.local_ports import local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
-from ibkit.model.ids import Gid, PKey
+from ibkit.collectors.sysfs import CLASS
+from ibkit.model.ids import Gid, Guid, PKey
 from ibkit.model.path_record import PathRecord, of_fields
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import ibaddr, saquery
@@ -22,6 +26,9 @@ from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 TOOL, OWN_ADDRESS_TOOL = "saquery", "ibaddr"
 #: One answer takes milliseconds; a table of all paths of a port in a subnet of 11,200 HCAs some seconds.
 DEADLINE_SECONDS, TABLE_DEADLINE_SECONDS = 20.0, 120.0
+
+
+_PKEY = re.compile(r"0x[0-9a-fA-F]{1,4}\Z")
 
 
 class PathQuestion(NamedTuple):
@@ -83,10 +90,21 @@ def ask_path(source: Source, question: PathQuestion, through: Through = ANY_PORT
     return _answer(source, answer)
 
 
-def ask_paths_from(source: Source, lid: int, through: Through = ANY_PORT) -> PathAnswer:
-    """Ask for all paths from a port."""
-    command = through.command(TOOL, "PR", "--slid", str(lid))
-    return _answer(source, source.run(command, deadline_seconds=TABLE_DEADLINE_SECONDS))
+def ask_paths_from(
+    source: Source, lid: int, through: Through = ANY_PORT, partitions: Sequence[PKey] = ()
+) -> PathAnswer:
+    """Ask for all paths from a port. The SA tells each in one partition of its choice, so of a port in several of them
+    the others are asked for, too.
+    """
+    records: dict[PathRecord, None] = {}
+    problem = None
+    for pkey in (None, *(partitions if len(partitions) > 1 else ())):
+        words = ("--slid", str(lid), *(() if pkey is None else ("--pkey", str(pkey))))
+        answer = source.run(through.command(TOOL, "PR", *words), deadline_seconds=TABLE_DEADLINE_SECONDS)
+        told = _answer(source, answer)
+        records.update(dict.fromkeys(told.records))
+        problem = problem or told.problem
+    return PathAnswer(tuple(records), problem=problem)
 
 
 def saved_paths(source: Source) -> PathAnswer:
@@ -118,10 +136,23 @@ def ask_own_port(source: Source, through: Through = ANY_PORT) -> tuple[OwnPort, 
 
 
 def collect_path_records(source: Source, through: Through = ANY_PORT) -> tuple[Problem, ...]:
-    """All paths from a port: what a capture holds, so that each one can be looked up. A port that has no LID has none."""
+    """All paths from a port, so that a capture holds each of them."""
     own, _ = ask_own_port(source, through)
-    problem = ask_paths_from(source, own.lid, through).problem if own.lid is not None else None
+    if own.lid is None:
+        return ()
+    partitions = own_partitions(source, own.gid.guid if own.gid else None)
+    problem = ask_paths_from(source, own.lid, through, partitions).problem
     return () if problem is None else (problem,)
+
+
+def own_partitions(source: Source, guid: Guid | None) -> tuple[PKey, ...]:
+    """The P_Keys of this host's port with this GUID, by /sys; none where it does not tell."""
+    for port in local_ports(source):
+        if port.guid == guid:
+            told = (source.read(f"{CLASS}/{port.device}/ports/{port.port}/pkeys/{index}").text for index in count())
+            keys = takewhile(lambda text: text is not None and _PKEY.match(text.strip()), told)
+            return tuple(pkey for text in keys if (pkey := PKey(int(text or "0", 16))).partition)
+    return ()
 
 
 def _answer(source: Source, answer: CommandAnswer) -> PathAnswer:

@@ -30,12 +30,10 @@ def resolve_rows(resolution: Resolution) -> Iterator[list[Any]]:
     """One row per answer in the order of COLUMNS."""
     for answer in resolution.answers:
         path = answer.path or PathRecord()
-        telling = [claim for claim in answer.claims if claim.gid is not None and claim.gid == answer.gid]
         yield [
             answer.query, answer.status, answer.gid, answer.pkey, path.dlid, path.sl, path.mtu_bytes,
-            number(path.rate_gbps), path.hop_limit, answer.name,
-            " ".join(dict.fromkeys(claim.via for claim in telling)) or None,
-            telling[0].age_seconds if telling else None, path.slid, path.sgid,
+            number(path.rate_gbps), path.hop_limit, answer.name, " ".join(answer.told_by) or None, answer.age_seconds,
+            path.slid, path.sgid,
         ]  # fmt: skip
 
 

@@ -117,6 +117,20 @@ class Answer(NamedTuple):
     roce: RoceChoice | None = None
     routed: tuple[Step, ...] = ()
 
+    @property
+    def told_by(self) -> tuple[str, ...]:
+        """The sources that say this GID, each once."""
+        return tuple(dict.fromkeys(claim.via for claim in self._telling))
+
+    @property
+    def age_seconds(self) -> int | None:
+        """How old the youngest of their words is; None where none tells."""
+        return min((claim.age_seconds for claim in self._telling if claim.age_seconds is not None), default=None)
+
+    @property
+    def _telling(self) -> list[Claim]:
+        return [claim for claim in self.claims if claim.gid is not None and claim.gid == self.gid]
+
 
 class Resolution(NamedTuple):
     """All answers in the order of the queries, and what is missing for all of them."""

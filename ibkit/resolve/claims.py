@@ -37,6 +37,17 @@ def of_own_tables(view: View, address: str) -> Iterator[Claim]:
         yield from _of_roce(view, address)
 
 
+def of_hosts_themselves(view: View, name: str) -> Iterator[Claim]:
+    """The ports of a host at hand, by the host's name."""
+    for host, device, port in view.ports_of_host(name):
+        if port.gids:
+            own = host == view.host.name
+            yield Claim(
+                GIDS, port.gids[0].gid, f"GID table of {device} port {port.port} of {host}", age_seconds=0,
+                weight=OWN_TABLE, device=device if own else None, port=port.port if own else None,
+            )  # fmt: skip
+
+
 def of_neighbours(view: View, address: str) -> Iterator[Claim]:
     """The kernel's neighbour table, where the neighbour is an IPoIB one."""
     plain, _, scope = address.partition("%")

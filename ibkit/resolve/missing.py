@@ -46,7 +46,7 @@ def explain(
 
 
 def _no_gid(view: View, via: Sequence[str], query: Query, addresses: Sequence[str]) -> Iterator[str]:
-    if CACHE in via and query.kind != queries.LID and query.kind != queries.GUID:
+    if CACHE in via and view.has_cache and query.kind != queries.LID and query.kind != queries.GUID:
         entries = view.remembered(queries.cache_key(query) or "")
         states = ", ".join(dict.fromkeys(entry.state(view.now) for entry in entries))
         yield f"ibkit's cache has {states} entries only" if entries else "ibkit's cache does not have it"

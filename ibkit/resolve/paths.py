@@ -19,6 +19,7 @@ from ibkit.resolve import claims as sources
 from ibkit.resolve.gids import is_ip_gid
 from ibkit.resolve.nodes import Port
 from ibkit.resolve.view import View
+from ibkit.sources.base import NOT_RECORDED
 
 #: So many partitions of a port are tried at most; few ports are in more.
 MAX_PARTITIONS = 16
@@ -86,12 +87,15 @@ class Finder:
     def ask(self, target: Target) -> PathAnswer:
         """What the SA answers in the first partition in which it has a path; or that it has none in any."""
         own, hca_port = self.source_port(target)
+        untold: PathAnswer | None = None
         answer = PathAnswer()
         for pkey in self._partitions(target, hca_port):
             answer = self._view.path(_question(target, own, pkey))
-            if not answer.is_none:
-                break
-        return answer
+            if answer.problem and answer.problem.kind == NOT_RECORDED:
+                untold = untold or answer  # it may have been asked in another one
+            elif not answer.is_none:
+                return answer
+        return untold or answer
 
     def _remembered(self, target: Target, told: Sequence[Claim]) -> Found:
         """The path as it was when it was remembered. Of RoCE the GID is all that there is to know."""
@@ -210,7 +214,9 @@ def _merged(target: Target, own: SourcePort | None, told: Sequence[Claim]) -> Pa
     ranked = sorted(told, key=lambda claim: (claim.is_old, _ORDER.index(claim.via) if claim.via in _ORDER else 9))
     lid = target.lid if target.port is None else target.port.lid
     ends = PathRecord(own.gid if own else None, target.gid, own.lid if own else None)
-    if not target.is_elsewhere:
+    if own and own.gid is not None and own.gid == target.gid:
+        ends = ends._replace(dlid=own.lid)
+    elif not target.is_elsewhere:
         ends = ends._replace(dlid=lid)
     merged = PathRecord()
     for path in [*(claim.path for claim in ranked if claim.path and not claim.is_old), ends]:

@@ -122,7 +122,7 @@ class Resolver:
         if self._sees_fabric and not meant and names:
             meant = [port for name in names for port in view.nodes.of_address_name(name)]
         if query.kind == queries.NAME and not any(claim.gid for claim in claims):
-            found = self._of_ports(query, claims, ports)
+            found = self._of_ports(query, claims, ports) or self._of_own_ports(query, claims)
             return found or [self._unsettled(query, claims, addresses, ())]
         if len(ports) == 1:
             claims += [claim for claim, _ in self._fabric_claims(query)]
@@ -150,6 +150,13 @@ class Resolver:
             target = Target(query.text, claim.gid, port, lid, claim)
             answers.append(self._to(query, target, [*claims, claim], ()))
         return answers
+
+    def _of_own_ports(self, query: Query, claims: list[Claim]) -> list[Answer]:
+        """One answer for each port of a host at hand that has this name."""
+        if GIDS not in self._via:
+            return []
+        own = list(sources.of_hosts_themselves(self._view, query.name))
+        return [self._answer(query, claim, [*claims, claim], ()) for claim in own]
 
     def _of_gid(self, query: Query, claims: list[Claim]) -> Answer:
         """The query is the answer; whether anybody has it is what there is to find out."""
@@ -187,7 +194,8 @@ class Resolver:
         found = self._finder.find(target, claims)
         gid = target.gid or (found.path.dgid if found.path else None)
         told = [*claims, *(claim for claim in found.claims if claim not in claims)]
-        everything = (*problems, *found.problems)
+        gone = any(problem.kind == "gid-not-in-fabric" for problem in problems) and target.port is None
+        everything = (*problems, *(problem for problem in found.problems if not (gone and problem.kind == "no-path")))
         known = gid is not None and found.is_known
         if not known and not any(problem.kind in FINDINGS for problem in everything):
             everything += tuple(explain(self._view, self._via, query, gid, found, port=target.port))
@@ -277,7 +285,7 @@ class Resolver:
         view = self._view
         if HOSTS in self._via:
             yield from view.preloads.problems
-        if view.has_seen_fabric and not view.nodes.is_whole:
+        if view.has_seen_fabric and view.sees_infiniband and not view.nodes.is_whole:
             fabric = view.nodes.fabric
             yield from fabric.problems[:1] if not fabric.nodes else fabric.problems
 

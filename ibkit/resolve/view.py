@@ -32,7 +32,7 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.etc_hosts import HostLine, canonical_address
 from ibkit.parsers.records import NamedTuple
-from ibkit.resolve.nodes import Nodes
+from ibkit.resolve.nodes import Nodes, same_host
 from ibkit.sources.site import Host, Site
 
 if TYPE_CHECKING:  # sqlite3 is imported where a cache is opened
@@ -118,6 +118,11 @@ class View:
             self._remembered.update(dict.fromkeys(new, ()))
             self._remembered.update(self._cache.find(new))
 
+    @property
+    def has_cache(self) -> bool:
+        """Whether there is a cache to look into."""
+        return self._cache is not None
+
     def remembered(self, key: str) -> Sequence[Entry]:
         """What the cache has of an address or a name; of a name in another case only where there is none in this."""
         self.remember([key])
@@ -201,6 +206,17 @@ class View:
                         found.setdefault(address, []).append(one)
         return found
 
+    def ports_of_host(self, name: str) -> list[tuple[str, str, HcaPort]]:
+        """Host, device and port of each active InfiniBand port of a host at hand that has this name."""
+        return [
+            (hcas.host, hca.name, port)
+            for hcas in (self.hcas, *self.others)
+            if hcas.host and same_host(name, hcas.host)
+            for hca in hcas.hcas
+            for port in hca.ports
+            if port.state == "Active" and port.link_layer == INFINIBAND and hca.planes_of is None
+        ]
+
     # Names.
 
     @cached_property
@@ -245,10 +261,11 @@ class View:
 
     @cached_property
     def sees_infiniband(self) -> bool:
-        """Whether it is worth asking the subnet: not on a live host whose ports are all Ethernet, or without any."""
-        return not self.is_live or any(
-            port.link_layer == INFINIBAND for hca in self.hcas.hcas for port in hca.ports
-        )  # fmt: skip
+        """Whether it is worth asking the subnet: not where all ports are Ethernet, or where a live host has none."""
+        layers = {port.link_layer for hca in self.hcas.hcas for port in hca.ports}
+        if INFINIBAND in layers:
+            return True
+        return not self.is_live and (not layers or bool(self.nodes.ports))
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -315,7 +332,8 @@ class View:
     def paths_from(self, lid: int) -> tuple[PathRecord, ...]:
         """All paths from a port, asked for at once."""
         if lid not in self._tables:
-            self._tables[lid] = ask_paths_from(self.subnet, lid, self.through).records
+            own = next((port.pkeys for _, port in self.infiniband_ports if port.lid == lid), ())
+            self._tables[lid] = ask_paths_from(self.subnet, lid, self.through, own).records
         return self._tables[lid]
 
     @cached_property
