@@ -177,8 +177,8 @@ _TOOLS = (
     Format(
         "ibdev2netdev",
         "status",
-        r"(?:[0-9a-f.:]{12} {1,9})?\S{1,64} {1,40}(?:\([^\n]{1,250}? )?port {1,9}\d{1,3} {1,9}(?:\([A-Z_ ]{1,20}\) {1,9})?"
-        r"==> {1,9}\S{1,40} {1,40}\((?:Up|Down)\)",
+        r"(?:[0-9a-f.:]{12} {1,9})?\S{1,64} {1,40}(?:\([^\n]{1,250}? )?port {1,9}\d{1,3} {1,9}"
+        r"(?:\([A-Z_ ]{1,20}\) {1,9})?==> {1,9}\S{1,40} {1,40}\((?:Up|Down)\)",
         ("==> ",),
         "ibdev2netdev",
     ),
@@ -288,6 +288,21 @@ _TOOLS = (
         rf"{_GUID}[ \t]{{1,40}}\"[^\"\n#]{{1,80}}\"[ \t]{{0,40}}(?:#|$)",
         ("0x",),
         "node_name_map",
+    ),
+    Format(
+        "topology file",
+        "parse",
+        r"(?=\S{0,40}\d)[A-Za-z][\w./-]{0,60}[ \t]{1,40}-(?:\d{1,2}[xX]-)?(?:[\w.]{1,8}G-)?>"
+        r"(?:[ \t]{1,40}[^\s/]{1,80}){2}[ \t]{1,40}\S{1,80}[ \t]{0,40}$",
+        ("->",),
+        "topology_file",
+    ),
+    Format(
+        "cabling list",
+        "parse",
+        r"(?:[^\n,;\t]{0,40}[,;\t]){0,16}\"?#?(?:Fields:)?(?:StartDevice|A-Node(?: Name)?|SRC_NAME|HCA/Port)\"?[,;\t]",
+        ("StartDevice", "A-Node", "SRC_NAME", "HCA/Port"),
+        "cabling_csv",
     ),
     Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
