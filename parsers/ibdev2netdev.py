@@ -1,7 +1,7 @@
 """Read ``ibdev2netdev``, with or without ``-v``: which interface a port has.
 
 Format: mlnx-tools ``ofed_scripts/ibdev2netdev``. Up and Down are the interface's: an IPoIB interface without an
-address is Down on a healthy port.
+address is Down on a healthy port. People send it through ``column -t``, and write a remark behind a line.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 
 _NETDEV = re.compile(
-    r"(?:([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) )?(\S{1,64}) (?:\((\S{1,20}) - [^\n]{0,200}? )?"
-    r"(?:fw (\S{1,40}) )?port ([0-9]{1,3}) (?:\(([A-Z_ ]{1,20})\s*\) )?==> (\S{1,40}) \((Up|Down)\)\Z"
+    r"(?:([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) +)?(\S{1,64}) +(?:\((\S{1,20}) +- [^\n]{0,200}? )?"
+    r"(?:fw +(\S{1,40}) +)?port +([0-9]{1,3}) +(?:\(([A-Z_ ]{1,20})\s*\) +)?==> +(\S{1,40}) +\((Up|Down)\)"
+    r"(?: +#.{0,200})?\Z"
 )
 
 

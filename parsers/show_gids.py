@@ -1,6 +1,7 @@
 """Read ``show_gids``: the filled GIDs of all ports.
 
-Format: mlnx-tools ``ofed_scripts/show_gids``. The last line counts the rows.
+Format: mlnx-tools ``sbin/show_gids``. The last line counts the rows. Where the kernel tells no type of a GID
+(Omni-Path, EFA), the version is missing.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from ibkit.parsers.records import NamedTuple
 
 _GID = re.compile(
     r"(\S{1,64})\s+([0-9]{1,3})\s+([0-9]{1,5})\s+([0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7})"
-    r"(?:\s+[0-9]{1,3}(?:\.[0-9]{1,3}){3})?\s+(v[12])(?:\s+(\S{1,40}))?\Z"
+    r"(?:\s+[0-9]{1,3}(?:\.[0-9]{1,3}){3})?(?:\s+(v[12])(?:\s+(\S{1,40}))?)?\Z"
 )
 _GIDS_END = re.compile(r"n_gids_found=([0-9]{1,6})\Z")
 
 
 class GidRow(NamedTuple):
-    """A row of show_gids. ``version`` is v1 or v2, also on InfiniBand, where it is v1 and means nothing."""
+    """A row of show_gids. ``version`` is v1 or v2, also on InfiniBand, where it is v1 and means nothing; or None."""
 
     device: str
     port: int
     gid_index: int
     gid: str
-    version: str
+    version: str | None
     netdev: str | None = None
 
 
@@ -37,7 +38,10 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[GidRow, ...]]:
     counted = None
     for number, line in enumerate(lines, 1):
         line = line.strip(BEFORE)
-        if found := _GID.match(line):
+        found = _GID.match(line)
+        if found and found[5] is None and number == len(lines):
+            problems.add("truncated", "the text ends inside this line, so it is not taken", number)
+        elif found:
             rows.append(GidRow(found[1], int(found[2]), int(found[3]), found[4], found[5], found[6]))
         elif found := _GIDS_END.match(line):
             counted = int(found[1])

@@ -71,8 +71,8 @@ def _print(hosts: Sequence[HostHcas]) -> None:
 def _rows(host: HostHcas) -> Iterator[list[Any]]:
     for hca in host.hcas:
         if not hca.ports:
-            yield [host.host, hca.name or None, "-", *["?"] * 7, hca.firmware]
-        name = f"{hca.name} (planes of {hca.planes_of})" if hca.planes_of else hca.name or None
+            yield [host.host, hca.name or hca.bus_address, "-", *["?"] * 7, hca.firmware]
+        name = f"{hca.name} (planes of {hca.planes_of})" if hca.planes_of else hca.name or hca.bus_address
         for port in hca.ports:
             yield [
                 host.host, name, port.port, port.state, port.physical_state, port.link_layer,

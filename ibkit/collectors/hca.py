@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ibkit.collectors import sysfs
 from ibkit.collectors.absence import NO_DEVICE, explain_absence
 from ibkit.model.host import Hca, HostHcas
+from ibkit.model.port_state import INFINIBAND
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import NOT_RECORDED, Source
 
@@ -52,7 +53,11 @@ def with_planes(hcas: Sequence[Hca]) -> list[Hca]:
     found = []
     for hca in hcas:
         if hca.name.startswith("smi") and not hca.planes_of:
-            same = [one.name for one in hcas if not one.name.startswith("smi") and _is_one_card(one, hca)]
+            others = [one for one in hcas if not one.name.startswith("smi")]
+            same = [one.name for one in others if _is_one_card(one, hca)]
+            if not same and hca.bus_address is None and hca.system_image_guid is None:
+                # Of a tool that tells neither: there is an InfiniBand device that it belongs to, perhaps just one.
+                same = [one.name for one in others if any(port.link_layer == INFINIBAND for port in one.ports)]
             hca = hca._replace(planes_of=same[0]) if len(same) == 1 else hca
         found.append(hca)
     return found

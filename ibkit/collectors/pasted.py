@@ -55,6 +55,7 @@ DEADLINE_SECONDS = 20.0
 _MLXLINK_STATES = {"Initialize": "Initializing", "Disable": "Down", "Polling": "Down"}
 _MLXLINK_PHYSICAL = {"Disable": "Disabled", "Disabled": "Disabled", "LinkUp": "LinkUp", "Polling": "Polling"}
 _ETHERNET_SPEED = re.compile(r"([0-9]{1,4})G(?:bE)?(?:_[0-9]X)?\Z")
+_BUS_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _LANES_OF = re.compile(r"([0-9]{1,2})x\Z")
 _TRANSPORTS = {"iWARP": "RNIC", "InfiniBand": "CA", "unspecified": "unspecified", "usNIC": "usNIC"}
 
@@ -140,6 +141,9 @@ class _Merger:
 
     def add(self, hca: Hca, tool: str) -> None:
         """Take a device, or what else is told of one."""
+        if not hca.name and hca.bus_address:
+            same = (name for name, known in self.hcas.items() if known.bus_address == hca.bus_address)
+            hca = hca._replace(name=next(same, ""))
         known = self.hcas.get(hca.name)
         if not hca.name:
             self.nameless.append(hca)
@@ -187,7 +191,11 @@ def _of_ibstat(devices: Iterable[IbstatDevice]) -> Iterator[Hca]:
 
 def _of_ibstatus(ports: Iterable[IbstatusPort]) -> Iterator[Hca]:
     for name, group in groupby(ports, lambda port: port.device):
-        yield Hca(name, tuple(_ibstatus_port(port) for port in group), source="ibstatus")
+        told = list(group)
+        if any(value is not None for port in told for value in port[2:]):
+            yield Hca(name, tuple(map(_ibstatus_port, told)), source="ibstatus")
+        else:
+            yield Hca(name, source="ibstatus", error="ibstatus could not read its files")
 
 
 def _ibstatus_port(told: IbstatusPort) -> HcaPort:
@@ -292,7 +300,7 @@ def _of_gids(rows: Iterable[GidRow]) -> Iterator[Hca]:
     for (name, number), group in groupby(rows, lambda row: (row.device, row.port)):
         told = list(group)
         is_roce = any(row.version == "v2" for row in told)  # InfiniBand's are all v1 there
-        kinds = {"v1": "RoCE v1" if is_roce else None, "v2": "RoCE v2"}
+        kinds = {"v1": "RoCE v1" if is_roce else None, "v2": "RoCE v2", None: None}
         port = HcaPort(
             number,
             link_layer=ETHERNET if is_roce else None,
@@ -310,12 +318,18 @@ def _of_device_list(devices: Iterable[ListedDevice]) -> Iterator[Hca]:
 
 
 def _of_mlxlink(ports: Iterable[MlxlinkPort]) -> Iterator[Hca]:
+    """The tool takes a device's name or the address of its PCI function."""
     for told in ports:
-        yield Hca(told.device or "", (_mlxlink_port(told),), firmware=told.firmware, source="mlxlink")
+        address = told.device if _BUS_ADDRESS.match(told.device or "") else None
+        name = "" if address else told.device or ""
+        yield Hca(name, (_mlxlink_port(told),), firmware=told.firmware, bus_address=address, source="mlxlink")
 
 
 def _mlxlink_port(told: MlxlinkPort) -> HcaPort:
-    """On Ethernet the tool has one word for both states."""
+    """On Ethernet the tool has one word for both states, and below Polling the step of its autonegotiation."""
+    physical = _MLXLINK_PHYSICAL.get(told.physical_state or "", told.physical_state)
+    if told.state == "Polling" and physical and physical.startswith("ETH_AN_FSM_"):
+        physical = "Polling"
     infiniband = (told.speed or "").startswith("IB-")
     ethernet = _ETHERNET_SPEED.match(told.speed or "")
     lanes = _LANES_OF.match(told.width or "")
@@ -325,7 +339,7 @@ def _mlxlink_port(told: MlxlinkPort) -> HcaPort:
     return HcaPort(
         told.port,
         state=_MLXLINK_STATES.get(told.state or "", told.state),
-        physical_state=_MLXLINK_PHYSICAL.get(told.physical_state or "", told.physical_state),
+        physical_state=physical,
         link_layer=INFINIBAND if infiniband else ETHERNET if ethernet else None,
         rate_gbps=rate,
         width=f"{lanes[1]}x" if lanes else None,

@@ -23,6 +23,7 @@ NETDEV_CLASS = "/sys/class/net"
 _CODED = re.compile(r"([0-9]{1,3}): ?(.+)\Z")
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9])?) G[bB]/sec(?: \(([0-9]{1,3})X(?: ([A-Z0-9]{2,8}))?\))?\Z")
 _PKEY = re.compile(r"0x[0-9a-fA-F]{1,4}\Z")
+_REPRESENTOR = re.compile(r"(?:c[0-9]{1,5})?pf[0-9]{1,5}(?:[vs]f[0-9]{1,6})?\s*\Z")
 _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,10})\Z")
 
 
@@ -272,8 +273,8 @@ def _netdevs_by_port(source: Source, device: _Folder, numbers: list[int]) -> dic
 
 
 def _netdevs(source: Source, own: tuple[str, ...], port: HcaPort) -> tuple[str, ...]:
-    """On Ethernet those of its GIDs (a bond with its legs, VLANs), since the bus device may carry representors of
-    virtual functions too; else those of the bus device.
+    """On Ethernet those of its GIDs (a bond with its legs, VLANs); else those of the bus device, on which a card that
+    switches between functions (SR-IOV's switchdev mode, BlueField) has representors of other functions, too.
     """
     found: dict[str, None] = {}
     for name in dict.fromkeys(entry.netdev for entry in port.gids if entry.netdev):
@@ -282,4 +283,14 @@ def _netdevs(source: Source, own: tuple[str, ...], port: HcaPort) -> tuple[str, 
             # A bond that the card knows is one RDMA device over both legs; otherwise each leg has its own device.
             if leg in own or not source.list(f"{NETDEV_CLASS}/{leg}/device/infiniband").names:
                 found[leg] = None
-    return tuple(found) or own
+    if found or port.link_layer != ETHERNET or len(own) < 2:
+        return tuple(found) or own
+    return tuple(name for name in own if not _represents_another(source, name)) or own
+
+
+def _represents_another(source: Source, name: str) -> bool:
+    """Whether the netdev stands for another function (pf0, pf0vf3, c1pf0sf2), and not for the port (p0).
+
+    The names are the kernel's: ``net/devlink/port.c``.
+    """
+    return bool(_REPRESENTOR.match(source.read(f"{NETDEV_CLASS}/{name}/phys_port_name").text or ""))

@@ -376,3 +376,44 @@ def test_mlxlink_of_other_ports(status: Any, speed: str, state: str, expected: t
     found = status(text)
     (port,) = found.devices[None]["ports"]
     assert (port["state"], port["link_layer"], port["rate_gbps"]) == expected
+
+
+def test_mlxlink_of_a_port_that_negotiates(status: Any) -> None:
+    """Below Polling, Ethernet ports show the step of their autonegotiation (mstflint, mlxlink_maps.cpp)."""
+    text = sample("mlxlink/ndr").replace(": Active", ": Polling").replace("LinkUp", "ETH_AN_FSM_ABILITY_DETECT")
+    found = status(text.replace("IB-NDR", "N/A"))
+    port = found.port("mlx5_0")
+    assert (port["state"], port["physical_state"], port["rate_gbps"]) == ("Down", "Polling", None)
+    assert [finding["kind"] for finding in found.document["findings"]] == ["no-active-port"]
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [("ibv_devices/two-devices", None), ("rdma/devices", None), ("rdma/devices-json", None), ("rdma/statistics", 1)],
+)
+def test_what_names_devices_and_no_states(status: Any, name: str, device: int | None) -> None:
+    found = status(sample(name))
+    assert (found.status, found.document["verdict"], found.kinds(), list(found.devices)) == (
+        3, "unknown", [], ["rxe0", "rxe1"],
+    )  # fmt: skip
+    guid = None if device else "0xb4f034fffe8ed331"
+    assert (found.devices["rxe0"]["node_guid"], len(found.devices["rxe0"]["ports"])) == (guid, device or 0)
+    if device:
+        assert found.port("rxe1")["hw_counters"]["out_of_seq_request"] == 145
+
+
+def test_tools_that_fill_each_other_in(status: Any) -> None:
+    """What a person pastes who was asked for everything: the order of the tools does not matter."""
+    parts = [
+        f"$ {tool}\n{sample(name)}"
+        for tool, name in (
+            ("rdma statistic", "rdma/statistics"), ("ibv_devices", "ibv_devices/two-devices"),
+            ("rdma -j dev", "rdma/devices-json"), ("rdma link", "rdma/link"),
+            ("ibv_devinfo", "ibv_devinfo/two-devices"),
+        )
+    ]  # fmt: skip
+    for text in ("".join(parts), "".join(reversed(parts))):
+        found = status(text)
+        assert (found.status, list(found.devices), {*found.kinds()} <= {"noise"}) == (0, ["rxe0", "rxe1"], True)
+        port = found.port("rxe0")
+        assert (port["state"], port["netdevs"], port["hw_counters"]["rcvd_seq_err"]) == ("Active", ["ve0"], 99)
