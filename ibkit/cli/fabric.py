@@ -80,7 +80,9 @@ def run(args: argparse.Namespace) -> int:
     names, doubts = read_names(args.node_name_map) if args.node_name_map else ({}, ())
     fabric = renamed(collect_fabric(site.subnet, through_of(args, site), sweep=args.sweep), names)
     fabric = fabric._replace(problems=(*fabric.problems, *doubts))
-    asked = at_node(fabric, _switch(fabric, args.switch)) if args.switch and fabric.nodes else everything(fabric)
+    asked = everything(fabric, with_ports=args.down or what == _PORTS)
+    if args.switch and fabric.nodes:
+        asked = at_node(fabric, _switch(fabric, args.switch))
     grades = _grades(fabric, asked) if args.slow else None
     shown = asked
     if grades is not None:

@@ -109,9 +109,10 @@ class Cabling:
         neighbour confirms. Answers the lines of the rows.
         """
         first: dict[int, int] = {}
+        claim_of = self._claims.get
         for key, claim in self._claims.items():
-            back = self._claims.get(claim.peer)
-            if back and back.peer != key and back.peer & 0xFF == key & 0xFF and back.peer >> 8 not in listed:
+            back = claim_of(claim[0])
+            if back and back[0] != key and back[0] & 0xFF == key & 0xFF and back[0] >> 8 not in listed:
                 first[key >> 8] = min(key, first.get(key >> 8, key))
         strayed = []
         for node, start in first.items():
@@ -129,12 +130,15 @@ class Cabling:
         claims = self._claims
         cables = {}
         for key, claim in claims.items():
-            back = claims.get(claim.peer)
-            if back is not None and back.peer == key:
-                if key <= claim.peer:
-                    width = self._agreed("width", key, claim.width, back)
-                    speed = self._agreed("speed", key, claim.speed, back)
-                    cables[key, claim.peer] = Cable(key, claim.peer, width, speed, 2)
+            peer, width, speed, _ = claim
+            back = claims.get(peer)
+            if back is not None and back[0] == key:
+                if key <= peer:
+                    if width != back[1]:
+                        width = self._agreed("width", key, width, back)
+                    if speed != back[2]:
+                        speed = self._agreed("speed", key, speed, back)
+                    cables[key, peer] = Cable(key, peer, width, speed, 2)
                 continue
             if back is not None:
                 self._dispute(key, claim, back)

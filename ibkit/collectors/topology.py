@@ -42,6 +42,11 @@ _PORT_GUIDS = (
 )
 DISPUTED = 0  # in place of a port GUID that is told twice and differently
 _NO_BLOCK = NodeBlock(0, "???", 0, None, None, ())  # of a node that only its neighbours name
+_NOT_LINKED: tuple[End | None, str | None, str | None] = (None, None, None)
+_NOT_NAMED: tuple[int | None, int | None] = (None, None)
+#: The fields of a port that no sweep asks for. Records that there are 100,000 of are made by ``tuple.__new__``: their
+#: constructors are calls in Python.
+_UNTOLD = tuple(FabricPort(0))[8:]
 #: What two blocks of one GUID must agree on.
 _IDENTITY = ("port_count", "system_image_guid", "vendor_id", "device_id", "kind", "name")
 
@@ -178,7 +183,8 @@ class _Draft:
 
     def _add_rows(self, node: _DraftNode, rows: Iterable[PortRow]) -> None:
         """All rows of a block. What is common is done in place: this loop is most of the work."""
-        nodes = self._nodes
+        nodes, state, claim = self._nodes, self._lids.state, self._cabling.add
+        own_key, ports = end_key(node.guid, 0), node.ports
         for row in rows:
             line, number, port_guid, peer_kind, peer_guid, peer_port, peer_port_guid, lid, lmc = row[:9]
             _, peer_lid, width, speed, label, peer_label = row[9:]
@@ -186,17 +192,17 @@ class _Draft:
             if peer is None or peer.type != _TYPES[peer_kind] or not peer.name:
                 peer = self._neighbour(row)
             named, peer_named = (port_guid, label), (peer_port_guid, peer_label)
-            if node.ports.get(number) != named and not self._name_port(node, number, named, line):
+            if ports.get(number) != named and not self._name_port(node, number, named, line):
                 continue
             if peer.ports.get(peer_port) != peer_named and not self._name_port(peer, peer_port, peer_named, line):
                 continue
-            key, peer_key = end_key(node.guid, number), end_key(peer_guid, peer_port)
+            key, peer_key = own_key | number, peer_guid << 8 | peer_port
             if lid is not None:
-                self._lids.state(key, lid, lmc)
+                state(key, lid, lmc)
                 node.lmc = lmc
             if peer_lid is not None:
-                self._lids.state(end_key(peer_guid, 0) if peer.type == SWITCH else peer_key, peer_lid)
-            self._cabling.add(key, Claim(peer_key, width, speed, line))
+                state(peer_key & ~0xFF if peer.type == SWITCH else peer_key, peer_lid)
+            claim(key, tuple.__new__(Claim, (peer_key, width, speed, line)))
 
     def _neighbour(self, row: PortRow) -> _DraftNode:
         """The node that a row names; a new one where this is the first that is heard of it."""
@@ -283,15 +289,14 @@ class _Draft:
     def result(self, cables: list[Cable], *, unlisted_linked: bool | None) -> tuple[dict[Guid, Node], tuple[Link, ...]]:
         """The nodes in order of GUID and the links in order of their ends."""
         links = []
-        ends: dict[int, End] = {}
         linked: dict[int, tuple[End, str | None, str | None]] = {}
+        guids = {key: node.guid for key, node in self._nodes.items()}
         for a, b, width, speed, seen_from in cables:
-            for key in (a, b):
-                if key not in ends:
-                    ends[key] = End(self._nodes[key >> 8].guid, key & 0xFF)
-            links.append(Link(ends[a], ends[b], width, speed, seen_from))
-            linked.setdefault(a, (ends[b], width, speed))
-            linked.setdefault(b, (ends[a], width, speed))
+            end = tuple.__new__(End, (guids[a >> 8], a & 0xFF))
+            peer = tuple.__new__(End, (guids[b >> 8], b & 0xFF))
+            links.append(tuple.__new__(Link, (end, peer, width, speed, seen_from)))
+            linked.setdefault(a, (peer, width, speed))
+            linked.setdefault(b, (end, width, speed))
         unlinked = [FabricPort(number, linked=unlisted_linked) for number in range(MAX_PORT + 1)]
         images = {node.block.system_image_guid for node in self._nodes.values() if node.block and node.type == SWITCH}
         nodes = {}
@@ -330,25 +335,24 @@ class _Draft:
         if draft.ports and max(draft.ports) > count:
             numbers = sorted({*draft.ports, *numbers})
         ports = []
+        own_key = end_key(draft.guid, 0)
         for number in numbers:
-            key = end_key(draft.guid, number)
-            peer, width, speed = linked.get(key, (None, None, None))
-            guid, label = draft.ports.get(number, (None, None))
+            peer, width, speed = linked.get(own_key | number, _NOT_LINKED)
+            guid, label = draft.ports.get(number, _NOT_NAMED)
             if is_switch and not (peer or guid or label):
                 ports.append(unlinked[number])
                 continue
-            ports.append(
-                FabricPort(
-                    number,
-                    Guid(guid) if guid else None,
-                    None if is_switch else self._lids.settle(key),
-                    peer,
-                    width,
-                    speed,
-                    True if peer else unlinked[number].linked if is_switch else None,
-                    None if label is None else f"ext {label}",
-                )
+            told = (
+                number,
+                Guid(guid) if guid else None,
+                None if is_switch else self._lids.settle(own_key | number),
+                peer,
+                width,
+                speed,
+                True if peer else unlinked[number].linked if is_switch else None,
+                None if label is None else f"ext {label}",
             )
+            ports.append(tuple.__new__(FabricPort, told + _UNTOLD))
         return tuple(ports)
 
     def _look_at_lids(self, cables: list[Cable], swept_clean: bool | None) -> None:

@@ -17,10 +17,11 @@ class Selection(NamedTuple):
     ports: tuple[tuple[Node, FabricPort], ...]
 
 
-def everything(fabric: Fabric) -> Selection:
-    """All of it."""
+def everything(fabric: Fabric, *, with_ports: bool = True) -> Selection:
+    """All of it; without the ports, of which a large fabric has 100,000, where nobody asked for them."""
     nodes = tuple(fabric.nodes.values())
-    return Selection(nodes, fabric.links, tuple((node, port) for node in nodes for port in node.ports))
+    ports = [(node, port) for node in nodes for port in node.ports] if with_ports else ()
+    return Selection(nodes, fabric.links, tuple(ports))
 
 
 def at_node(fabric: Fabric, guid: Guid) -> Selection:

@@ -40,6 +40,7 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 #: What dshbak and clush begin a block of lines with: a file of theirs is recognised by it before its lines are.
+_BLOCK_LINE = 15 * b"-"
 _BLOCK = re.compile(rb"^-{15,16}\r?\n[A-Za-z0-9][^\n]*\n-{15,16}\r?$", re.MULTILINE)
 #: What a terminal does to the start of a line (bracketed paste, colour); a recorded session is full of it.
 _TERMINAL = re.compile(rb"^(?:\x1b\[[0-9;?]{0,20}[A-Za-z]|\r)+", re.MULTILINE)
@@ -52,6 +53,7 @@ class RawSource:
         self.form = form
         self.path = path
         self._data = data
+        self._held = {form.tool: True}
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
         """The file, for the tools whose output is in it."""
@@ -86,9 +88,9 @@ class RawSource:
 
     def holds(self, tool: str) -> bool:
         """Whether this is output of ``tool``, or a terminal log in which there is some."""
-        if self.form.tool == tool:
-            return True
-        return self.form.command != JOB_COMMAND and holds(to_text(self._data), tool)
+        if tool not in self._held:
+            self._held[tool] = self.form.command != JOB_COMMAND and holds(to_text(self._data), tool)
+        return self._held[tool]
 
 
 def open_plain(path: str) -> BinaryIO:
@@ -127,7 +129,8 @@ def read_raw(path: str) -> bytes:
         raise UnreadableInput(f"{path}: packed with {packed}; unpack it first")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # Windows' redirection writes UTF-16
         data = data.decode("utf-16", "replace").encode()
-    return _TERMINAL.sub(b"", data.removeprefix(b"\xef\xbb\xbf"))
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    return _TERMINAL.sub(b"", data) if b"\x1b" in data or b"\r" in data else data
 
 
 def _read(file: BinaryIO, path: str) -> bytes:
@@ -170,7 +173,7 @@ def open_raw(path: str) -> Site:
 
 def site_of_text(data: bytes, path: str) -> Site:
     """A file's bytes as what they hold: one text, or those of several hosts. Raises UnreadableInput."""
-    if _BLOCK.search(data) and (gathered := _of_many_hosts(data, path)):
+    if _BLOCK_LINE in data and _BLOCK.search(data) and (gathered := _of_many_hosts(data, path)):
         return gathered
     try:
         form = identify_raw(data, path)
