@@ -74,7 +74,7 @@ def _no_neighbour(view: View, addresses: Sequence[str]) -> Iterator[str]:
         out = view.interface(way.interface) if way else None
         if way is None:
             yield f"the host has no route to {address}"
-        elif way.gateway:
+        elif way.gateway and out and out.interface.kind == "infiniband":
             yield (
                 f"{address} lies behind the gateway {way.gateway}, so that the neighbour table cannot have it: "
                 "a hosts file or ibarr can"

@@ -72,6 +72,7 @@ NEIGHBOURS = [
 ]  # fmt: skip
 ROUTES = [
     {"dst": "default", "gateway": "192.0.2.1", "dev": "eth0", "flags": []},
+    {"dst": "192.0.2.0/24", "dev": "eth0", "protocol": "kernel", "scope": "link", "flags": []},
     {"dst": "10.10.0.0/24", "dev": "ib0", "protocol": "kernel", "scope": "link", "prefsrc": "10.10.0.1", "flags": []},
     {"dst": "10.20.0.0/16", "gateway": "10.10.0.254", "dev": "ib0", "flags": []},
 ]

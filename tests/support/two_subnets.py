@@ -33,7 +33,8 @@ def netlist(subnet: str) -> str:
     text = f"vendid=0x2c9\ndevid=0xd2f0\nsysimgguid={base:#x}\n"
     text += f'switchguid={base + 0x1000:#x}\nSwitch 8 "sw1" # "acm-sw{name}1"\n'
     text += '[1] "host1"[1]\n[2] "host2"[1]\n[3] "sw2"[3]\n[4] "router"[1]\n\n'
-    text += f'devid=0xd2f0\nswitchguid={base + 0x2000:#x}\nSwitch 8 "sw2" # "acm-sw{name}2"\n[1] "host3"[1]\n[3] "sw1"[3]\n\n'
+    text += f'devid=0xd2f0\nswitchguid={base + 0x2000:#x}\nSwitch 8 "sw2" # "acm-sw{name}2"\n'
+    text += '[1] "host3"[1]\n[3] "sw1"[3]\n\n'
     for number, switch, port in ((1, "sw1", 1), (2, "sw1", 2), (3, "sw2", 1)):
         text += f'devid=0x101b\ncaguid={base + number * 16:#x}\nCa 1 "host{number}" # "host{name}{number} mlx5_0"\n'
         text += f'[1] "{switch}"[{port}]\n\n'

@@ -195,7 +195,7 @@ def _names_in_two_cases(page: Page, entries: Sequence[HostEntry]) -> Iterator[Fi
         if entry.kind != NAME:
             continue
         other = names.setdefault(entry.key.lower(), entry)
-        if other.key != entry.key:
+        if other.key != entry.key and other.gid != entry.gid:
             what = f"{other.key} and {entry.key} are two hosts to ibacm, which looks names up in their exact case"
             fix = "write the name as clients ask for it, once"
             yield page.finding("acm-two-cases", WARNING, what, fix, other.line, entry.line)
