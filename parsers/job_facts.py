@@ -31,7 +31,8 @@ class Version(NamedTuple):
 class Setting(NamedTuple):
     """A variable or parameter that is set: by the runtime's own word, in an environment dump or on a command line.
 
-    MCA parameters are named without ``OMPI_MCA_``; ``runtime`` is nccl, ucx, ompi or job (counts of ranks and nodes).
+    MCA parameters are named without ``OMPI_MCA_``; ``runtime`` is who reads it: nccl, ucx, ompi, intel, ofi
+    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes).
     """
 
     said: Said
@@ -47,7 +48,7 @@ class Launch(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Something did not work. ``topic`` is stable (see the reader), ``runtime`` nccl, ucx or ompi.
+    """Something did not work. ``topic`` is stable (see the reader), ``runtime`` nccl, ucx, ompi, intel ...
 
     ``is_fatal``: the process or the job ends by it, there is no way round. ``host`` and ``device`` are what it is
     about.
@@ -62,8 +63,39 @@ class Failure(NamedTuple):
     detail: str | None = None
 
 
+class Provider(NamedTuple):
+    """A runtime names what it sends with: one of libfabric's providers (``verbs;ofi_rxm``), of TMI's (psm2), an old
+    fabric of Intel MPI (dapl), or ``mrail``, MVAPICH2's own channel. ``detail`` is what stands beside it: a fabric, a
+    device.
+    """
+
+    said: Said
+    runtime: str
+    provider: str
+    detail: str | None = None
+
+
+class RankPlace(NamedTuple):
+    """A row of a table of ranks: where this rank runs, by the name of its host, or by its number among its host's
+    ranks.
+    """
+
+    said: Said
+    runtime: str
+    rank: int
+    host: str | None = None
+    local_rank: int | None = None
+
+
+class SharedMemory(NamedTuple):
+    """A runtime says that ranks of one host talk through shared memory."""
+
+    said: Said
+    runtime: str
+
+
 class Foreign(NamedTuple):
-    """A line of a runtime that is recognised and not read."""
+    """A line of a runtime that has no name in its other lines, or that no reader reads."""
 
     said: Said
     runtime: str

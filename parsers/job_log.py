@@ -5,11 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from ibkit.parsers import job_settings, nccl, openmpi, other_runtimes, ucx, verbs_messages
-from ibkit.parsers.job_facts import Cut, Failure, Foreign, Launch, Said, Setting, Version
+from ibkit.parsers import (
+    gloo,
+    intel_mpi,
+    job_settings,
+    mpich,
+    mvapich2,
+    nccl,
+    openmpi,
+    other_runtimes,
+    ucx,
+    verbs_messages,
+)
+from ibkit.parsers.job_facts import (
+    Cut,
+    Failure,
+    Foreign,
+    Launch,
+    Provider,
+    RankPlace,
+    Said,
+    Setting,
+    SharedMemory,
+    Version,
+)
 from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, shape, to_line
 
-Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Foreign | Launch | Cut
+Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Provider | RankPlace | SharedMemory | Foreign | Launch | Cut
 
 
 class JobLog:
@@ -32,6 +54,10 @@ class JobLog:
         yield from readers.finish()
 
 
+#: Readers for which each line stands alone.
+_STATELESS = (verbs_messages, intel_mpi, mpich, mvapich2, gloo, other_runtimes)
+
+
 class _Readers:
     """All readers of one stream."""
 
@@ -45,8 +71,8 @@ class _Readers:
         yield from nccl.read(line)
         yield from self._of_openmpi.read(line)
         yield from self._of_ucx.read(line)
-        yield from verbs_messages.read(line)
-        yield from other_runtimes.read(line)
+        for reader in _STATELESS:
+            yield from reader.read(line)
         yield from self._of_settings.read(line)
 
     def finish(self) -> Iterator[Fact]:
@@ -105,8 +131,7 @@ _WORTH: tuple[Callable[[bytes], int], ...] = (
     nccl.worth,
     openmpi.worth,
     ucx.worth,
-    verbs_messages.worth,
-    other_runtimes.worth,
+    *(reader.worth for reader in _STATELESS),
     job_settings.worth,
 )
 #: Lines that any reader keeps hold one of these (tests/parsers/test_job_log.py looks at all recorded logs). Looking for
@@ -127,7 +152,10 @@ _ANCHORS = tuple(
         b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",
         # others, settings
         b"provider: ", b"libfabric:", b"MV2_", b"MVAPICH", b"mpi_rank_", b"====", b"Gloo", b"gloo/", b" to perform ",
-        b"horovod", b"Intel", b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"SLURM", b"PMI_", b"WORLD_SIZE",
+        b"horovod", b"Intel", b"TMI provider", b"fabric is not", b"library libdat", b"tmi.conf", b"getaddr_netdev",
+        b"MEMLOCK", b"Local_rank", b"OFI addrinfo", b"OFI fi_getinfo", b"No ibverbs", b"HCA", b"IB device", b"rdma_iba",
+        b"Using ibverbs", b"tcp, pci=", b"GLOO", b"FI_", b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun",
+        b"SLURM", b"PMI_", b"WORLD_SIZE",
         b"-mca ", b"\\", b"Fatal error",
     )
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Runtimes whose lines are recognised and not read yet: Intel MPI, MPICH, MVAPICH, libfabric, Gloo, Horovod.
+"""Which other runtime a line is of: Intel MPI, MPICH, MVAPICH, libfabric, Gloo, Horovod. Most have a reader of their
+own for what they say of transports; libfabric's and Horovod's lines are recognised only.
 
 Marks are read off the sources and documentations of these runtimes. MPICH's version is read, as its UCX module says the
 rest in UCX's own lines, and that MPI_Init failed (src/mpi/errhan/errutil.c; the same in MPICH's derivatives).

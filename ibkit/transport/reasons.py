@@ -96,6 +96,20 @@ KNOWN = {
         "the hosts or ranks of the job do not have the same devices, or chose different networks",
         "make the nodes equal: the same HCAs, all ports up, the same environment",
     ),
+    "dat": Known(
+        "an old Intel MPI did not find what DAPL or TMI need: the DAT library and dat.conf, or tmi.conf",
+        "a newer Intel MPI (2019 or later uses libfabric); else install libdat2 and name the provider "
+        "(I_MPI_DAPL_PROVIDER), or point TMI_CONFIG to a tmi.conf",
+    ),
+    "ofi": Known(
+        "libfabric found no provider that it could use",
+        "look at `fi_info`; the verbs provider needs an IP address on the port's interface (`ip addr show ib0`); the "
+        "provider mlx needs UCX with a full set of transports (`ucx_info -v`); else FI_PROVIDER=verbs",
+    ),
+    "gloo": Known(
+        "Gloo's processes could not connect over TCP: mostly an interface that does not reach the other hosts",
+        "GLOO_SOCKET_IFNAME: the interface that does, on each host; look at firewalls between the hosts",
+    ),
     "lo": Known(
         "only the loopback interface was found or asked for",
         "NCCL_SOCKET_IFNAME: the interface that reaches the other hosts",
@@ -117,6 +131,10 @@ _TOPICS = {
         "device-missing": "wrongdev", "resources": "hwlimit", "psm2": "psm2", "ofed-mismatch": "ofmismatch",
         "pml-mismatch": "mixed",
     },
+    "intel": {"memlock": "memlock", "no-dat": "dat", "no-fabric": "noport"},
+    "mpich": {"no-provider": "ofi"},
+    "mvapich2": {"no-port": "noport", "memlock": "memlock"},
+    "gloo": {"not-connected": "gloo"},
     "verbs": {"stat-device": "nodev", "memlock": "memlock", "ofed-mismatch": "ofmismatch"},
 }  # fmt: skip
 

@@ -8,10 +8,20 @@ from contextlib import closing
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import STATUSES, JobVerdict, Layer
 from ibkit.parsers.base import Problem
-from ibkit.parsers.job_facts import Cut, Failure, Foreign, Launch, Setting, Version
+from ibkit.parsers.job_facts import (
+    Cut,
+    Failure,
+    Foreign,
+    Launch,
+    Provider,
+    RankPlace,
+    Setting,
+    SharedMemory,
+    Version,
+)
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_lines import MAX_FACTS
-from ibkit.transport import mpi, nccl, nccl_run
+from ibkit.transport import mpi, nccl, nccl_run, providers
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.hosts import KnownHosts, read_hosts
 from ibkit.transport.job import Job, Log
@@ -33,6 +43,8 @@ _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
 )
 _NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
+#: Recognised only.
+_NOT_READ = frozenset(("libfabric", "Horovod"))
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -53,6 +65,7 @@ class _Heap:
         self.links = Links()
         self.nccl = nccl.Evidence(self.links)
         self.mpi = mpi.Evidence(self.links)
+        self.providers = providers.Evidence()
         self.counts: list[Setting] = []
         self.launches: list[Mark] = []
         self.foreign: list[tuple[Foreign, Mark]] = []
@@ -92,11 +105,17 @@ class _Heap:
                     self.mpi.foreign.append(fact.runtime)
             case Setting(runtime="job"):
                 self.counts.append(fact)
+            case Provider() | RankPlace() | SharedMemory():
+                self.providers.add(fact, file)
+            case Failure(runtime="gloo"):
+                self.providers.gloo_failures.append((fact, file.mark(fact.said)))
             case Failure(runtime="verbs"):
                 self.nccl.add(fact, file)
                 self.mpi.add(fact, file)
             case Version() | Setting() | Failure():
                 is_nccl = fact.runtime in ("nccl", "NCCL", "RCCL")
+                if isinstance(fact, Version):
+                    self.providers.add(fact, file)
                 (self.nccl if is_nccl else self.mpi).add(fact, file)
             case _ if type(fact).__module__ == nccl.READER:
                 self.nccl.add(fact, file)  # type: ignore[arg-type]
@@ -118,15 +137,17 @@ class _Heap:
                 (hosts if setting.name in _NODE_COUNTS else ranks).add(int(setting.value))
         return Known(ranks.pop() if len(ranks) == 1 else None, hosts.pop() if len(hosts) == 1 else None)
 
+    def has_paths(self) -> bool:
+        """Whether processes say by what they reach others."""
+        return bool(self.mpi.tables) or any(
+            p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes
+        )
+
     def is_mpi_spoken(self) -> bool:
         """Whether anything says something about an MPI's transport."""
-        return (
-            bool(self.mpi.tables)
-            or any(p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes)
-            or any(
-                failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
-                for failure, _ in self.mpi.failures
-            )
+        return self.has_paths() or any(
+            failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
+            for failure, _ in self.mpi.failures
         )
 
     def is_ucx_nccls(self) -> bool:
@@ -169,7 +190,9 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     if heap.is_ucx_nccls():
         every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
-    elif heap.is_mpi_spoken():
+    elif heap.providers.facts and not heap.has_paths():
+        layers += providers.layers(heap.providers, heap.launches, _context(heap, known), book)
+    if not layers and heap.is_mpi_spoken() and not ucx_words:
         parts = runs(heap.mpi, heap.launches)
         for number, part in enumerate(parts, 1):
             run = Run(heap.mpi, part, known if len(parts) == 1 else Known(), number)
@@ -180,9 +203,17 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     if any(layer.job == MAX_RUNS for layer in layers):
         text = f"run {MAX_RUNS} is that and all later ones"
         heap.problems.append(Problem("many-runs", text))
+    layers += providers.gloo_layer(heap.providers, heap.links, book)
     layers += _foreign_layers(heap, layers)
     heap.problems += [*problems, *_foreign_problems(heap)]
     return combine(job.target, layers, book, heap.problems)
+
+
+def _context(heap: _Heap, known: Known) -> providers.Context:
+    evidence = heap.mpi
+    return providers.Context(
+        heap.links, evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts
+    )
 
 
 def _judge(heap: _Heap, hosts: KnownHosts, known: Known, ucx_words: UcxWords) -> nccl_run.Judge:
@@ -224,7 +255,7 @@ def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
 def _foreign_problems(heap: _Heap) -> Iterator[Problem]:
     seen: set[str] = set()
     for fact, mark in heap.foreign:
-        if fact.runtime not in seen:
+        if fact.runtime in _NOT_READ and fact.runtime not in seen:
             seen.add(fact.runtime)
             text = f"lines of {fact.runtime} are recognised, but not read yet"
             yield Problem("not-read-yet", text, mark.line, mark.file)

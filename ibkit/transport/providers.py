@@ -1,0 +1,232 @@
+"""Runs of which the runtime names one transport for all that goes to other hosts: Intel MPI, MPICH over libfabric,
+MVAPICH2, Gloo.
+
+It is one process that says so, mostly rank 0, and it says nothing of which ranks are on other hosts: where the log, the
+environment or a host file does not tell that there are two hosts, such a line decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ibkit.model.mpi import Layer, Pair
+from ibkit.parsers.job_facts import Failure, Provider, RankPlace, Setting, SharedMemory, Version
+from ibkit.transport import words
+from ibkit.transport.evidence import Book, File, Mark
+from ibkit.transport.links import Links
+from ibkit.transport.processes import Hosts, Launches
+from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.settings import in_force
+
+GLOO = "Gloo"
+#: The old fabrics of Intel MPI, MVAPICH2's channel; all others are providers of libfabric. dapl and ofa are verbs; tmi
+#: is PSM, PSM2 or MX, which its own line tells.
+_NAMES = {"dapl": "rdma", "ofa": "rdma", "rdma": "rdma", "mrail": "rdma", "rdssm": "rdma", "tmi": "unknown"}
+#: What these stand on is another line's matter: mlx is UCX, psm3 is verbs or sockets.
+_STEPS = {
+    "mlx": "the provider mlx is UCX, which may use RDMA or TCP: run again with UCX_LOG_LEVEL=info",
+    "psm3": "psm3 is verbs or plain sockets: run again with PSM3_IDENTIFY=1, which names its device",
+    "ofi": "run again with I_MPI_DEBUG=3, which names libfabric's provider",
+    "tmi": "run again with I_MPI_DEBUG=5, which names TMI's provider",
+}
+_HOSTS_STEP = {
+    "Intel MPI": "run again with I_MPI_DEBUG=3, whose table of ranks shows how many hosts there are",
+    "MPICH": "run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), which shows each rank's place",
+}
+_ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
+_MAX_FACTS = 200_000
+
+
+class Group(NamedTuple):
+    """What one run said, each with its place."""
+
+    providers: list[tuple[Provider, Mark]]
+    places: list[tuple[RankPlace, Mark]]
+    shared_memory: list[Mark]
+
+    @property
+    def first(self) -> Mark:
+        """Where it says something about transports for the first time."""
+        return min([mark for _, mark in self.providers] + self.shared_memory, key=lambda mark: (mark.order, mark.line))
+
+
+class Evidence:
+    """Takes the facts of all logs of a target."""
+
+    def __init__(self) -> None:
+        self.facts: list[tuple[Provider | RankPlace | SharedMemory, Mark]] = []
+        self.headers: list[Mark] = []
+        self.gloo: list[tuple[Provider, Mark]] = []
+        self.gloo_failures: list[tuple[Failure, Mark]] = []
+
+    def add(self, fact: Provider | RankPlace | SharedMemory | Version, file: File) -> None:
+        """Take one fact. A version's line begins a run of Intel MPI: rank 0 prints it first."""
+        mark = file.mark(fact.said)
+        if isinstance(fact, Version):
+            if fact.runtime == "Intel MPI":
+                self.headers.append(mark)
+        elif isinstance(fact, Provider) and fact.runtime == GLOO:
+            self.gloo.append((fact, mark))
+        elif len(self.facts) < _MAX_FACTS:
+            self.facts.append((fact, mark))
+
+    def runs(self, launches: Sequence[Mark]) -> list[Group]:
+        """The facts of each run: a command line or a header stands between two of them."""
+        before = Launches(launches), Launches(self.headers)
+        groups: dict[tuple[int, ...], Group] = {}
+        for fact, mark in self.facts:
+            key = (mark.order, *(places.between(mark.order, 0, mark.line) for places in before))
+            group = groups.setdefault(key, Group([], [], []))
+            match fact:
+                case Provider():
+                    group.providers.append((fact, mark))
+                case RankPlace():
+                    group.places.append((fact, mark))
+                case _:
+                    group.shared_memory.append(mark)
+        return [groups[key] for key in sorted(groups) if groups[key].providers or groups[key].shared_memory]
+
+
+class Context(NamedTuple):
+    """What else is known of the job."""
+
+    links: Links
+    versions: Sequence[tuple[str, str, Mark]]
+    settings: Sequence[tuple[Setting, Mark]]
+    failures: Sequence[tuple[Failure, Mark]]
+    ranks: int | None
+    hosts: int | None
+
+
+def layers(evidence: Evidence, launches: Sequence[Mark], context: Context, book: Book) -> list[Layer]:
+    """A layer for each run."""
+    groups = evidence.runs(launches)
+    # Of several runs in one log nobody knows whose the numbers are, unless all of them say the same.
+    is_alone = len({group.first.order for group in groups}) == len(groups) or len({*map(_speech, groups)}) == 1
+    alone = context if is_alone else context._replace(ranks=None, hosts=None, failures=())
+    return [_layer(group, number, alone, book) for number, group in enumerate(groups, 1)]
+
+
+def _speech(group: Group) -> frozenset[tuple[str, str]]:
+    return frozenset((provider.runtime, provider.provider) for provider, _ in group.providers)
+
+
+def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
+    name = group.providers[0][0].runtime if group.providers else "Intel MPI"
+    names = [place.host for place, _ in group.places if place.host]
+    hosts = tuple(Hosts(names).all(names))
+    count = len(hosts) or _hosts_by_place(group) or context.hosts
+    ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
+    named = {_word(provider, context.links): (provider, mark) for provider, mark in group.providers}
+    verdict, step = _verdict(group, name, named, count)
+    cited = [book.cite(mark, "selection", word) for word, (_, mark) in named.items() if count != 1]
+    pairs: tuple[Pair, ...] = ()
+    if verdict == "shm":
+        cited = [book.cite(mark, "selection", "shm") for mark in group.shared_memory[:2]]
+        pairs = (Pair(hosts[0], hosts[0], "shm", (), tuple(cited)),) if hosts else ()
+    elif len(hosts) == 2 and verdict not in ("unknown", "mixed"):
+        a, b = sorted(hosts)
+        pairs = (Pair(a, b, verdict, (), tuple(cited)),)
+    fatal = [mark for failure, mark in context.failures if failure.is_fatal]
+    if fatal and verdict in ("unknown", "shm"):
+        verdict, pairs = "none", ()
+    status, why = _status(verdict, context, has_ended=bool(fatal))
+    for mark in fatal[:2]:
+        book.cite(mark, "failure")
+    version = next((version for of, version, _ in context.versions if of == name), None)
+    return Layer(
+        "mpi", verdict, status, job, name, version, hosts, ranks, pairs, reasons(why, book),
+        step if status == "undecided" else None,
+    )  # fmt: skip
+
+
+def _verdict(
+    group: Group, runtime: str, named: dict[str, tuple[Provider, Mark]], hosts: int | None
+) -> tuple[str, str | None]:
+    """The verdict, and where it is unknown what would settle it."""
+    if hosts == 1:
+        if group.shared_memory:
+            return "shm", None
+        return "unknown", "one host, and nothing says that its ranks share memory: run again with I_MPI_DEBUG=10"
+    if hosts is None:
+        return "unknown", _HOSTS_STEP.get(runtime, _ANY_HOSTS_STEP)
+    if not named:
+        return "unknown", "run again with I_MPI_DEBUG=3, which names libfabric's provider"
+    if "unknown" in named:
+        return "unknown", _STEPS.get(_core(named["unknown"][0].provider))
+    return words.combine(named), None
+
+
+def _hosts_by_place(group: Group) -> int | None:
+    """How many hosts there are where each rank tells its number among those of its host: one of each is the first."""
+    rows = {place.rank: place.local_rank for place, _ in group.places if place.local_rank is not None}
+    if not rows or set(rows) != set(range(len(rows))):
+        return None
+    return sum(1 for local in rows.values() if local == 0) or None
+
+
+def _core(provider: str) -> str:
+    return provider.split(";", 1)[0].strip().lower()
+
+
+def _word(provider: Provider, links: Links) -> str:
+    core = _core(provider.provider)
+    word = _NAMES.get(core) or words.of_provider(core)
+    if core == "verbs" and provider.detail == "Ethernet-iWARP":  # the name of libfabric's verbs fabric there
+        return "iwarp"
+    if provider.runtime == GLOO and word == "tcp":
+        return words.of_interface(provider.detail)
+    if provider.runtime == GLOO and word == "rdma":
+        return links.word(provider.said.host, provider.detail or "") or "rdma"
+    return word
+
+
+def _status(verdict: str, context: Context, *, has_ended: bool) -> tuple[str, dict[str, list[tuple[Mark, str]]]]:
+    why: dict[str, list[tuple[Mark, str]]] = {}
+    for failure, mark in context.failures:
+        if reason := reason_of(failure):
+            why.setdefault(reason, []).append((mark, "failure"))
+    if has_ended:
+        return "aborted", why
+    if verdict in ("unknown", "mixed"):
+        return ("undecided" if verdict == "unknown" else "mixed"), why
+    if verdict in words.RDMA or verdict == "shm":
+        return "as-expected", {}
+    asked = [mark for setting, mark in in_force(context.settings) if asks_for_tcp(setting)]
+    if asked:
+        return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
+    return "fallback", why
+
+
+def asks_for_tcp(setting: Setting) -> bool:
+    """Settings that leave libfabric or an old Intel MPI nothing but TCP (Intel MPI's and libfabric's manuals)."""
+    value = setting.value.strip().lower()
+    if setting.name in ("I_MPI_OFI_PROVIDER", "FI_PROVIDER"):
+        names = {name.split(";")[0] for name in value.lstrip("^").split(",") if name}
+        tcp = {"tcp", "sockets", "udp", "net"}
+        return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
+    if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
+        return value in ("tcp", "shm:tcp", "sock", "ssm")
+    return False
+
+
+def gloo_layer(evidence: Evidence, links: Links, book: Book) -> Iterator[Layer]:
+    """What Gloo said, if it said anything: its lines name no hosts, so there are no pairs."""
+    if failed := evidence.gloo_failures:
+        why: dict[str, list[tuple[Mark, str]]] = {}
+        for failure, mark in failed:
+            if reason := reason_of(failure):
+                why.setdefault(reason, []).append((mark, "failure"))
+        yield Layer("gloo", "none", "aborted", runtime=GLOO, reasons=reasons(why, book))
+        return
+    if not evidence.gloo:
+        return
+    named = {_word(provider, links): mark for provider, mark in evidence.gloo}
+    for word, mark in named.items():
+        book.cite(mark, "candidate", word)
+    # What a process opened is what it offers to others; which of them are on other hosts is not said.
+    yield Layer(
+        "gloo", "unknown", "undecided", runtime=GLOO,
+        next_step=f"Gloo has opened {', '.join(sorted(named))}; {_ANY_HOSTS_STEP}",
+    )  # fmt: skip

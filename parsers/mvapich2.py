@@ -1,0 +1,43 @@
+"""MVAPICH2's lines (1.x and 2.x), in logs of a job.
+
+Its usual channel, mrail, has no way between hosts but verbs: it uses an HCA or it ends the job. ``MV2_SHOW_ENV_INFO``
+makes rank 0 print a table that only this channel has. Sources: MVAPICH2 2.3.7 src/mpid/ch3/channels/mrail/src/gen2
+(rdma_iba_priv.c, ring_startup.c) and src/mpid/ch3/channels/common/src/detect/hca/mv2_hca_detect.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ibkit.parsers.job_facts import Failure, Provider, Said, Version
+from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+
+NAME = "MVAPICH2"
+_VERSION = re.compile(r"MVAPICH2-(\d[\w.-]{0,30}) Parameters")
+_HCA = re.compile(r"\s{0,99}HCA NAME\s{1,40}: (MV2_HCA_\w{1,40})\s{0,99}\Z")
+_SPEAKER = re.compile(r"\[(?P<host>[\w.-]{1,253}):mpi_rank_(?P<rank>\d{1,7})\]")
+_NO_HCA = re.compile(r"No HCAs found on the system|No IB device found|No active HCAs found on the system")
+_NO_MEMORY = re.compile(r"\[rdma_iba_hca_init\w{0,40}\].{0,200}cannot create cq", re.IGNORECASE)
+_MARKS = (b"MVAPICH2-", b"HCA NAME ", b"HCAs found on the system", b"No IB device found", b"[rdma_iba_hca_init")
+_SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
+
+
+def worth(form: bytes) -> int:
+    """Whether lines of this shape may say something to this reader."""
+    return KEEP if _SHAPES.search(form) else IGNORE
+
+
+def read(line: Line) -> Iterator[Version | Provider | Failure]:
+    """What the line says. Never raises."""
+    speaker = _SPEAKER.search(line.text)
+    host, rank = (speaker["host"], int(speaker["rank"])) if speaker else (None, line.rank)
+    said = Said(line.number, line.raw, host, None, rank)
+    if found := _VERSION.search(line.text):
+        yield Version(said, NAME, found.group(1))
+    elif (found := _HCA.match(line.text)) and found.group(1) != "MV2_HCA_UNKWN":
+        yield Provider(said, NAME, "mrail", found.group(1))
+    elif _NO_HCA.search(line.text):
+        yield Failure(said, "mvapich2", "no-port", True, host)
+    elif _NO_MEMORY.search(line.text):
+        yield Failure(said, "mvapich2", "memlock", True, host)

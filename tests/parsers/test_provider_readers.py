@@ -1,0 +1,106 @@
+"""Readers of runtimes that name one transport: Intel MPI, MPICH, MVAPICH2, Gloo. Lines as their sources print them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibkit.parsers import gloo, intel_mpi, mpich, mvapich2
+from ibkit.parsers.job_facts import Failure, Provider, RankPlace, Setting, SharedMemory, Version
+from ibkit.parsers.log_lines import IGNORE, shape, to_line
+
+READERS = (intel_mpi, mpich, mvapich2, gloo)
+
+
+def said(reader, text: str) -> list[tuple]:
+    line = to_line(7, text.encode())
+    facts = list(reader.read(line))
+    assert all(fact.said.line == 7 and fact.said.text == text for fact in facts)
+    assert not facts or reader.worth(shape(text.encode())) != IGNORE
+    return [(type(fact), *fact[1:]) for fact in facts]
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "found"),
+    [
+        (
+            intel_mpi,
+            "[0] MPI startup(): Intel(R) MPI Library, Version 2021.9  Build 20230307 (id: d82b3071db)",
+            [(Version, "Intel MPI", "2021.9")],
+        ),
+        (
+            intel_mpi,
+            "[0] MPI startup(): Intel(R) MPI Library, Version 2019 Update 12  Build 20210517 (id: 6dc8fbbe1)",
+            [(Version, "Intel MPI", "2019 Update 12")],
+        ),
+        (intel_mpi, "[0] MPI startup(): libfabric version: 1.18.0-impi", []),
+        (intel_mpi, "MPI startup(): libfabric provider:  mlx", [(Provider, "Intel MPI", "mlx", None)]),
+        (
+            intel_mpi,
+            "[0] MPI startup(): libfabric provider: tcp;ofi_rxm",
+            [(Provider, "Intel MPI", "tcp;ofi_rxm", None)],
+        ),
+        (intel_mpi, "[0] MPI startup(): Rank    Pid      Node name  Pin cpu", []),
+        (intel_mpi, "[0] MPI startup(): 1       20415    n02        {0,1}", [(RankPlace, "Intel MPI", 1, "n02", None)]),
+        (intel_mpi, "[0] MPI startup(): shm segment size (342 MB per rank)", [(SharedMemory, "Intel MPI")]),
+        (intel_mpi, "[3] MPI startup(): shm data transfer mode", [(SharedMemory, "Intel MPI")]),
+        (
+            intel_mpi,
+            "[0] MPI startup(): shm and dapl data transfer modes",
+            [(SharedMemory, "Intel MPI"), (Provider, "Intel MPI", "dapl", "fabric")],
+        ),
+        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi")]),
+        (
+            intel_mpi,
+            "init_tmi_provider(): TMI provider initialized: psm2 (1.3)",
+            [(Provider, "Intel MPI", "psm2", None)],
+        ),
+        (
+            intel_mpi,
+            "[1] MPI startup(): dapl fabric is not available and fallback fabric is not enabled",
+            [(Failure, "intel", "no-fabric", True, None, None, "dapl")],
+        ),
+        (mpich, "provider: tcp, score = 4, pref = -2, FI_SOCKADDR_IN [16] 10.20.4.17", []),
+        (mpich, "libfabric provider: tcp - 10.20.4.0/24", [(Provider, "MPICH", "tcp", "10.20.4.0/24")]),
+        (mpich, "libfabric provider: verbs;ofi_rxm", [(Provider, "MPICH", "verbs;ofi_rxm", None)]),
+        (mpich, "Rank: 12, Local_rank: 3, NIC: mlx5_0", [(RankPlace, "MPICH", 12, None, 3)]),
+        (mvapich2, " MVAPICH2-2.3.7 Parameters", [(Version, "MVAPICH2", "2.3.7")]),
+        (
+            mvapich2,
+            "\tHCA NAME                       : MV2_HCA_MLX_CX_EDR",
+            [(Provider, "MVAPICH2", "mrail", "MV2_HCA_MLX_CX_EDR")],
+        ),
+        (mvapich2, "\tHCA NAME                       : MV2_HCA_UNKWN", []),
+        (
+            mvapich2,
+            "[n01:mpi_rank_5][rdma_open_hca] No active HCAs found on the system!!!",
+            [(Failure, "mvapich2", "no-port", True, "n01", None, None)],
+        ),
+        (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0")]),
+        (
+            gloo,
+            "no connection to tcp, pci=, iface=ib0, speed=-1, addr=[10.0.0.1]:3",
+            [(Provider, "Gloo", "tcp", "ib0")],
+        ),
+        (gloo, "[Gloo] Rank 0 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3", []),
+    ],
+)
+def test_what_a_line_says(reader, text: str, found: list[tuple]) -> None:
+    assert said(reader, text) == found
+
+
+def test_who_says_it() -> None:
+    (fact,) = intel_mpi.read(to_line(1, b"[2#18811@n01] MPI startup(): libfabric provider: psm2"))
+    assert fact.said[2:] == ("n01", 18811, 2)
+
+
+WORDS = st.sampled_from(
+    ["[0] ", "MPI startup(): ", "libfabric provider: ", "Rank: ", "Local_rank: ", "HCA NAME ", ": ", "9" * 4000,
+     "tcp, ", "iface=", "\x1b[1m", "\0", " " * 500, " data transfer mode", "shm and ", "MV2_HCA_", "\u2028"]
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(WORDS, st.text(max_size=20)), max_size=20))
+def test_no_line_makes_a_reader_raise(parts: list[str]) -> None:
+    line = to_line(1, "".join(parts).encode("utf-8", "replace"))
+    for reader in READERS:
+        list(reader.read(line))
