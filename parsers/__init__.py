@@ -304,6 +304,14 @@ _TOOLS = (
         ("StartDevice", "A-Node", "SRC_NAME", "HCA/Port"),
         "cabling_csv",
     ),
+    Format(
+        "UFM event log",
+        "parse",
+        r"(?:\w{3} [ \d]\d [\d:]{8} \S{1,255} eventlog\[\d{1,10}\]: [A-Z]{4,12} - )?"
+        r"\d{4}-\d\d-\d\d [\d:]{8}(?:\.\d{1,6})? \[\d{1,18}\] \[\d{1,6}\] [A-Z]{4,12} (?:Site \[[^\]\n]{0,80}\] )?\[\w{1,40}\] \w{1,40} \[",
+        ("] [",),
+        "ufm_events",
+    ),
     Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.
     Format("ibsim netlist", "parse", r'(?:Switch|Hca)\s{1,9}\d{1,3}\s{1,9}"(?![SHR]-)[^"\n]{1,64}"', ("Switch", "Hca")),
