@@ -14,6 +14,7 @@ import argparse
 import math
 from collections.abc import Iterator
 
+from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import print_csv, print_json, print_problems, site_of
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
@@ -22,7 +23,7 @@ from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
 from ibkit.rules.collecting import collect, compare_with, problems_of, sample_again
 from ibkit.rules.engine import diagnose
-from ibkit.rules.evidence import COUNTERS, FABRIC, HOSTS, MANAGERS, Collected, Evidence
+from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, Collected, Evidence
 from ibkit.rules.rule import Rule
 from ibkit.sources.site import Site
 
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-severity", metavar="WORD", choices=SEVERITIES, default=SEVERITIES[-1],
         help="leave out findings below critical, warning or info",
     )  # fmt: skip
+    add_device_arguments(parser)
     samples = parser.add_mutually_exclusive_group()
     samples.add_argument(
         "--interval", metavar="SECONDS", type=_seconds, help="read the counters twice, so long apart, and judge rates"
@@ -60,14 +62,17 @@ def run(args: argparse.Namespace) -> int:
     if args.explain:
         return _explain(args.explain)
     rules = _chosen(args.rule)
-    collected = _collected(args)
+    wanted = {part for rule in rules for part in rule.needs}
+    collected = _collected(args, wanted)
     diagnosis = diagnose(Evidence(collected), rules)
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)
-    parts = tuple(part for part in _ALL_PARTS if any(part in rule.needs for rule in rules))
-    decided = bool(diagnosis.looked_at) and all(
-        part.complete is True for part in diagnosis.looked_at if part.what in parts
-    )
+    parts = tuple(dict.fromkeys(part for rule in rules for part in rule.needs)) if args.rule else _ALL_PARTS
+    if args.rule:  # these were asked for, so that each of them matters
+        decided = not diagnosis.undecided and is_complete(diagnosis, parts) is not False
+    else:
+        seen = [part.complete for part in diagnosis.looked_at if part.what in (*_ALL_PARTS, CHANGE)]
+        decided = bool(seen) and all(seen)
     problems = problems_of(collected)
     if args.nagios:
         status, line = nagios_line(diagnosis, is_decided=decided)
@@ -86,19 +91,20 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK if decided else EXIT_UNDECIDED
 
 
-def _collected(args: argparse.Namespace) -> Collected:
+def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:
     site = site_of(args.from_path)
     if args.interval and site.origin.kind != "live":
         raise IbkitError("--interval reads the counters twice, which only a live host can answer; use --since")
     earlier = _site_before(args.since) if args.since else None
-    collected = collect(site)
+    through = through_of(args, site)
+    collected = collect(site, through, wanted)
     if args.interval:
-        return sample_again(site, collected, args.interval)
+        return sample_again(site, collected, args.interval, through)
     if earlier is None:
         return collected
     seconds = _seconds_between(earlier, site)
     since = f"between {earlier.origin.time} and {site.origin.time or 'now'}"
-    return compare_with(collect(earlier), collected, seconds, since)
+    return compare_with(collect(earlier, through_of(args, earlier), wanted), collected, seconds, since)
 
 
 def _site_before(path: str) -> Site:

@@ -6,18 +6,26 @@ the first leaves the rules about it undecided, the second also the diagnosis as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Container, Sequence
 
-from ibkit.collectors.counter_rates import watch_counters
 from ibkit.collectors.counters import collect_counters
+from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.mad_tools import ANY_PORT, Through
+from ibkit.collectors.partitions import collect_partitions
 from ibkit.collectors.subnet_manager import collect_subnet_managers
+from ibkit.model import fabric as fabric_model
 from ibkit.model import host_findings
+from ibkit.model import partitions as partition_model
+from ibkit.model import subnet_manager as manager_model
+from ibkit.model.checks import HostChecks
 from ibkit.model.counters import FabricCounters, change_between, doubt_of_no_errors
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, Fabric
 from ibkit.model.findings import LookedAt
 from ibkit.model.host import HostHcas
+from ibkit.model.partitions import Partitions
 from ibkit.model.subnet_manager import NO_SM, SubnetManagers
 from ibkit.parsers.base import Problem
 from ibkit.rules.evidence import (
@@ -26,8 +34,11 @@ from ibkit.rules.evidence import (
     EARLIER,
     EXPECTED,
     FABRIC,
+    HOST_CHECKS,
     HOSTS,
     MANAGERS,
+    PARTITIONS,
+    PARTS,
     Collected,
     Lack,
     counted,
@@ -49,16 +60,40 @@ _NO_EXPECTATIONS = Lack(
     "nobody told what is expected of this fabric", "`ibkit expect init` writes it, `--expect FILE` reads it"
 )
 
+#: What is told elsewhere: as findings, or among what was not looked at.
+_NO_PROBLEMS = fabric_model.FINDINGS | manager_model.FINDINGS | partition_model.FINDINGS | {NOT_RECORDED, "same-prefix"}
 
-def collect(site: Site) -> Collected:
-    """All parts that the site can tell of, each once."""
+
+def collect(
+    site: Site,
+    through: Through = ANY_PORT,
+    wanted: Container[str] = PARTS,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> Collected:
+    """The ``wanted`` parts as far as the site can tell of them; the counters last, for a second sample may follow.
+
+    The topology says where something was counted or which partitions a port is in, so it comes with these.
+    """
     parts = _Parts()
     hosts = parts.hosts(site)
-    fabric = parts.fabric(collect_fabric(site.subnet))
-    managers = parts.managers(collect_subnet_managers(site.subnet))
-    counters = parts.counters(collect_counters(site.subnet), hosts or ())
+    checks = parts.checks(site) if hosts and HOST_CHECKS in wanted else None
+    swept = Fabric({}, (), None)
+    fabric = None
+    if any(part in wanted for part in (FABRIC, PARTITIONS, COUNTERS, CHANGE, EARLIER)):
+        swept = collect_fabric(site.subnet, through)
+        fabric = parts.fabric(swept)
+    managers = parts.managers(collect_subnet_managers(site.subnet, through)) if MANAGERS in wanted else None
+    partitions = parts.partitions(collect_partitions(site.subnet, swept, through)) if PARTITIONS in wanted else None
+    begun = clock()
+    counters = None
+    if COUNTERS in wanted or CHANGE in wanted:
+        counters = parts.counters(collect_counters(site.subnet, through), hosts or ())
     parts.lacks |= {CHANGE: _TWO_SAMPLES, EARLIER: _NO_EARLIER, EXPECTED: _NO_EXPECTATIONS}
-    return Collected(hosts, fabric, counters, managers, lacks=parts.lacks, looked_at=tuple(parts.looked_at))
+    return Collected(
+        hosts, checks, fabric, counters, managers, partitions, lacks=parts.lacks, looked_at=tuple(parts.looked_at),
+        counted_at=(begun, clock()),
+    )  # fmt: skip
 
 
 def compare_with(earlier: Collected, later: Collected, seconds: float, since: str) -> Collected:
@@ -66,44 +101,58 @@ def compare_with(earlier: Collected, later: Collected, seconds: float, since: st
 
     An earlier one without counters, or without a fabric, leaves the rules about their change undecided.
     """
-    lacks = {part: lack for part, lack in later.lacks.items() if part not in (CHANGE, EARLIER)}
-    looked_at = later.looked_at
-    change = None
-    if earlier.counters and later.counters:
-        change = change_between(earlier.counters, later.counters, seconds)
-        text = f"{counted(len(change.ports), 'port')}, {spell(seconds)} apart"
-        looked_at += (LookedAt(CHANGE, text, change.complete),)
-    else:
-        lacks[CHANGE] = (earlier if later.counters else later).lacks[COUNTERS]
+    compared = _with_change(earlier, later, seconds, since)
+    lacks = {part: lack for part, lack in compared.lacks.items() if part != EARLIER}
     if earlier.fabric is None:
-        lacks[EARLIER] = earlier.lacks[FABRIC]
-    return later._replace(change=change, earlier=earlier.fabric, lacks=lacks, looked_at=looked_at, since=since)
+        lacks[EARLIER] = earlier.lacks.get(FABRIC, _NO_EARLIER)
+    return compared._replace(earlier=earlier.fabric, earlier_managers=earlier.managers, seconds=seconds, lacks=lacks)
 
 
-def sample_again(site: Site, first: Collected, interval_seconds: float) -> Collected:
+def _with_change(earlier: Collected, later: Collected, seconds: float, since: str) -> Collected:
+    """What the counters of both count; why that is not known where one has none."""
+    lacks = {part: lack for part, lack in later.lacks.items() if part != CHANGE}
+    if not earlier.counters or not later.counters:
+        lack = (earlier if later.counters else later).lacks.get(COUNTERS, _TWO_SAMPLES)
+        seen = LookedAt(CHANGE, lack.missing, False)
+        return later._replace(lacks=lacks | {CHANGE: lack}, looked_at=(*later.looked_at, seen))
+    change = change_between(earlier.counters, later.counters, seconds)
+    seen = LookedAt(CHANGE, f"{counted(len(change.ports), 'port')}, {spell(seconds)} apart", change.complete)
+    return later._replace(change=change, lacks=lacks, looked_at=(*later.looked_at, seen), since=since)
+
+
+def sample_again(
+    site: Site,
+    first: Collected,
+    interval_seconds: float,
+    through: Through = ANY_PORT,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Collected:
     """The collection with its counters read once more, ``interval_seconds`` after they were first read.
 
     Their change is from the middle of one sweep to that of the other, as `ibkit counters --interval` has it.
     """
-    for change in watch_counters(site.subnet, interval_seconds, 1):
-        if not change.ports:
-            break
-        looked_at = LookedAt(
-            CHANGE, f"{counted(len(change.ports), 'port')}, {spell(change.seconds)} apart", change.complete
-        )
-        lacks = {part: lack for part, lack in first.lacks.items() if part != CHANGE}
-        return first._replace(
-            change=change, lacks=lacks, looked_at=(*first.looked_at, looked_at), since=f"in {spell(change.seconds)}"
-        )
-    return first
+    begun, ended = first.counted_at
+    sleep(max(0.0, begun + interval_seconds - clock()))
+    again = clock()
+    parts = _Parts()
+    hosts = tuple(collect_hcas(host.source, host.name) for host in site.hosts)
+    counters = parts.counters(collect_counters(site.subnet, through), hosts)
+    seconds = (again + clock() - begun - ended) / 2
+    kept = tuple(part for part in first.looked_at if part.what != COUNTERS)
+    lacks = {part: lack for part, lack in first.lacks.items() if part not in (COUNTERS, CHANGE)} | parts.lacks
+    looked_at = (*kept, *parts.looked_at)
+    later = first._replace(counters=counters, lacks=lacks, looked_at=looked_at)
+    return _with_change(first, later, seconds, f"in the {spell(seconds)} of this run")
 
 
 def problems_of(collected: Collected) -> list[Problem]:
     """What the collectors could not see, of the parts that were looked at."""
-    parts = (collected.fabric, collected.managers, collected.counters, collected.change)
+    parts = (collected.fabric, collected.managers, collected.partitions, collected.counters, collected.change)
     problems = [problem for host in collected.hosts or () for problem in host.problems]
     problems += [problem for part in parts if part for problem in part.problems]
-    return list(dict.fromkeys(problem for problem in problems if problem.kind != NOT_RECORDED))
+    return list(dict.fromkeys(problem for problem in problems if problem.kind not in _NO_PROBLEMS))
 
 
 class _Parts:
@@ -117,12 +166,20 @@ class _Parts:
         hosts = tuple(collect_hcas(host.source, host.name) for host in site.hosts)
         told = tuple(host for host in hosts if host.hcas)
         if not told:
+            self.lacks[HOST_CHECKS] = Lack("there is no host with devices", _RECORD)
             self._absent(HOSTS, "the devices of a host", [p for host in hosts for p in host.problems])
             return None
         ports = sum(len(hca.ports) for host in told for hca in host.hcas)
         text = f"{counted(len(told), 'host')} with {counted(ports, 'port')}"
         self._seen(HOSTS, text, len(told) == len(hosts) and all(map(host_findings.is_decided, told)))
         return told
+
+    def checks(self, site: Site) -> tuple[HostChecks, ...] | None:
+        """What `ibkit doctor` looks at; one tool's saved output says nothing of its host."""
+        if site.origin.kind == "raw":
+            self.lacks[HOST_CHECKS] = Lack("there is no record of the hosts' own state", _RECORD)
+            return None
+        return tuple(collect_checks(host.source, host.name) for host in site.hosts)
 
     def fabric(self, fabric: Fabric) -> Fabric | None:
         if not fabric.nodes:
@@ -144,6 +201,15 @@ class _Parts:
         known = all(manager.state is not None for manager in managers.managers)
         self._seen(MANAGERS, counted(len(managers.managers), "subnet manager"), known)
         return managers
+
+    def partitions(self, partitions: Partitions) -> Partitions | None:
+        """The P_Key tables. That nobody may read them is usual, so it makes no diagnosis incomplete."""
+        if not partitions.ports:
+            why = next((p.text for p in partitions.problems if p.kind != NOT_RECORDED), "there is no record of them")
+            self.lacks[PARTITIONS] = Lack(f"the P_Key tables of the ports: {why}", _RECORD)
+            return None
+        self._seen(PARTITIONS, f"P_Key tables of {counted(len(partitions.ports), 'port')}", partitions.complete)
+        return partitions
 
     def counters(self, counters: FabricCounters, hosts: Sequence[HostHcas]) -> FabricCounters | None:
         """The fabric's, and those that hosts count themselves, as far as they are not among these."""

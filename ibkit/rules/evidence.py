@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+from ibkit.model.checks import HostChecks
 from ibkit.model.counters import ERRORS, FabricChange, FabricCounters, PortCounters
 from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Link, Node
 from ibkit.model.findings import LookedAt, Place
@@ -13,12 +14,14 @@ from ibkit.model.graded_links import grade_links
 from ibkit.model.host import Hca, HcaPort, HostHcas
 from ibkit.model.ids import Guid
 from ibkit.model.link_grade import LinkGrade
+from ibkit.model.partitions import Partitions
 from ibkit.model.subnet_manager import SubnetManagers
 from ibkit.parsers.records import NamedTuple
 
 #: The parts of the evidence.
-HOSTS, FABRIC, COUNTERS, CHANGE, MANAGERS, EARLIER, EXPECTED = (
-    "hosts", "fabric", "counters", "two-samples", "subnet-managers", "earlier-fabric", "expectations",
+HOSTS, HOST_CHECKS, FABRIC, COUNTERS, CHANGE, MANAGERS, PARTITIONS, EARLIER, EXPECTED = PARTS = (
+    "hosts", "host-checks", "fabric", "counters", "two-samples", "subnet-managers", "partitions", "earlier-capture",
+    "expectations",
 )  # fmt: skip
 
 #: The counters that rules look at.
@@ -35,18 +38,25 @@ class Lack(NamedTuple):
 class Collected(NamedTuple):
     """What the collectors gave; None is a part that is not there, and ``lacks`` says why.
 
-    ``change`` is what the counters counted between two samples, ``earlier`` the fabric at the time of the first one.
+    ``change`` is what the counters counted between two samples; ``earlier`` and ``earlier_managers`` are of the earlier
+    capture, ``seconds`` before this one. ``since`` says in words from when to when things changed. ``counted_at`` is
+    when reading the counters began and ended, by a clock of its own.
     """
 
     hosts: tuple[HostHcas, ...] | None = None
+    checks: tuple[HostChecks, ...] | None = None
     fabric: Fabric | None = None
     counters: FabricCounters | None = None
     managers: SubnetManagers | None = None
+    partitions: Partitions | None = None
     change: FabricChange | None = None
     earlier: Fabric | None = None
+    earlier_managers: SubnetManagers | None = None
+    seconds: float | None = None
+    since: str | None = None
+    counted_at: tuple[float, float] = (0.0, 0.0)
     lacks: Mapping[str, Lack] = MappingProxyType({})
     looked_at: tuple[LookedAt, ...] = ()
-    since: str | None = None
 
 
 class Tally(NamedTuple):
@@ -70,10 +80,12 @@ class Evidence:
     def __init__(self, collected: Collected) -> None:
         self.collected = collected
         self.hosts = collected.hosts or ()
+        self.checks = collected.checks or ()
         self.fabric = collected.fabric or Fabric({}, (), None)
         self.counters = collected.counters or FabricCounters((), None)
         self.change = collected.change
-        self.managers = collected.managers
+        self.managers = collected.managers or SubnetManagers(())
+        self.partitions = collected.partitions or Partitions(())
 
     def lack(self, part: str) -> Lack | None:
         """Why a part is not there; None where it is."""

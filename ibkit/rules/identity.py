@@ -107,6 +107,46 @@ def duplicate_name(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
             yield Finding(what, places, (Fact(what, evidence.fabric.source),))
 
 
+@rule(
+    "R03",
+    "no-neighbour",
+    WARNING,
+    needs=(FABRIC,),
+    source="infiniband-diags ibnetdiscover, which starts at its own port",
+)
+def no_neighbour(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """The sweep saw the host that it started from, and nobody else.
+
+    Threshold: none.
+
+    Why: the host is alone: its port is not cabled, not up, or its neighbour does not answer.
+
+    Next: `ibkit status` shows the port's state; look at the cable, then at the port of the switch.
+
+    Else: the host is cabled back to back to one that does not answer management packets.
+    """
+    yield from _problems(evidence, "no-neighbour")
+
+
+@rule(
+    "R63", "contradicting-evidence", WARNING, needs=(FABRIC,),
+    source="infiniband-diags ibnetdiscover, which prints each link at both of its ends",
+)  # fmt: skip
+def contradicting_evidence(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """Two places of the evidence say different things of the fabric: the ends of a link disagree about its rate or
+    about who is linked, a LID is told twice, or a number cannot be.
+
+    Threshold: none. What is contradicted is not believed: it counts as unknown.
+
+    Why: either the fabric changed while it was swept, or the text is damaged, or a node answers wrongly.
+
+    Next: sweep again; if it stays, look at the node whose two ends disagree, and at its firmware.
+
+    Else: a saved text that was put together from several sweeps.
+    """
+    yield from _problems(evidence, "contradiction", "bad-port")
+
+
 @rule("R48", "default-names", INFO, needs=(FABRIC,), source="linux-rdma/rdma-core #962 (rdma-ndd)")
 def default_names(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """Nodes have the description that their firmware gave them, none, or that of a host without a name.

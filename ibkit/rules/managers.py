@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided
 from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager
-from ibkit.rules.evidence import MANAGERS, Evidence
-from ibkit.rules.rule import Limits, rule
+from ibkit.rules.evidence import EARLIER, MANAGERS, Evidence
+from ibkit.rules.rule import Limit, Limits, rule
+from ibkit.rules.tallies import spell
 
 _SOURCE = "InfiniBand Architecture Specification volume 1, 14.4 (subnet manager); OpenSM's man page"
 _ALL = (
@@ -29,9 +30,7 @@ def no_subnet_manager(evidence: Evidence, limits: Limits) -> Iterator[Finding | 
 
     Else: it was just restarted, or the port that asked was told of a manager that has since moved.
     """
-    for problem in evidence.managers.problems if evidence.managers else ():
-        if problem.kind in (NO_SM, "no-master"):
-            yield Finding(problem.text, (), (Fact(problem.text, problem.source, problem.line),))
+    yield from _problems(evidence, NO_SM, "no-master")
 
 
 @rule("R44", "several-masters", CRITICAL, needs=(MANAGERS,), source=_SOURCE)
@@ -47,7 +46,7 @@ def several_masters(evidence: Evidence, limits: Limits) -> Iterator[Finding | Un
 
     Else: a handover that is going on: ask again after half a minute.
     """
-    masters = [manager for manager in _managers(evidence) if manager.state == MASTER]
+    masters = [manager for manager in evidence.managers.managers if manager.state == MASTER]
     if len(masters) > 1:
         told = ", ".join(f"{master.guid} (LID {master.lid}, priority {master.priority})" for master in masters)
         what = f"{len(masters)} subnet managers say that they are the master: {told}"
@@ -66,14 +65,13 @@ def wrong_master(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undec
 
     Else: a manager that joined a moment ago, or one that is told not to take over (its `ignore_other_sm`).
     """
-    managers = _managers(evidence)
+    managers = evidence.managers.managers
     masters = [manager for manager in managers if manager.state == MASTER]
     if len(masters) != 1:
         return
     master = masters[0]
-    if len(managers) == 1:
+    if evidence.managers.complete is None and len(managers) == 1:
         yield Undecided(*_ALL)
-        return
     for other in managers:
         if other.priority is None or master.priority is None or other is master or other.state != "standby":
             continue
@@ -85,9 +83,88 @@ def wrong_master(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undec
             yield Finding(what, (_place(master), _place(other)), (Fact(what, "sminfo"),), severity=INFO)
 
 
-def _managers(evidence: Evidence) -> tuple[SubnetManager, ...]:
-    return evidence.managers.managers if evidence.managers else ()
+@rule("R44", "silent-manager", WARNING, needs=(MANAGERS,), source=_SOURCE)
+def silent_manager(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """A subnet manager that is listed, or whose port claims to run one, does not answer.
+
+    Threshold: none.
+
+    Why: who counts on that standby has none.
+
+    Next: look at the host that it should run on; start it again, or let its port stop claiming it (opensm that was
+    killed leaves the mark).
+
+    Else: it answers only to those who know its SM_Key.
+    """
+    yield from _problems(evidence, "silent-manager")
+
+
+@rule("R44", "other-sm-lid", WARNING, needs=(MANAGERS,), source=_SOURCE)
+def other_sm_lid(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """Ports of the subnet name another LID than the master's as that of their subnet manager.
+
+    Threshold: none.
+
+    Why: what these ports ask for (paths, joining multicast groups) goes to somebody who is not in charge.
+
+    Next: let the master sweep again (`kill -HUP` of opensm); where that does not help, reset the ports.
+
+    Else: a handover that is going on.
+    """
+    yield from _problems(evidence, "other-sm-lid")
+
+
+@rule("R44", "impossible-manager", WARNING, needs=(MANAGERS,), source=_SOURCE)
+def impossible_manager(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """What a subnet manager says of itself cannot be: a GUID of 0, a LID or a priority out of range, or two values.
+
+    Threshold: priorities have 4 bits; unicast LIDs end at 0xBFFF.
+
+    Why: others decide by these values who is to be the master.
+
+    Next: restart that manager; update it.
+
+    Else: an answer that was damaged: ask again.
+    """
+    yield from _problems(evidence, "bad-lid", "bad-guid", "bad-priority", "contradiction")
+
+
+@rule(
+    "R44", "stalled-manager", CRITICAL, needs=(MANAGERS, EARLIER), limits=(Limit("seconds", 60, "seconds"),),
+    source=f"{_SOURCE} (SMInfo ActCount); facebookresearch/gcm #143",
+)  # fmt: skip
+def stalled_manager(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """The master subnet manager has done nothing since the earlier capture: its activity count stands still.
+
+    Threshold: a minute, in which OpenSM sweeps six times where nobody has told it otherwise.
+
+    Why: it answers, and does not manage: ports that come up stay unconfigured, faults are not routed around.
+
+    Next: look into its log; restart it.
+
+    Else: sweeps are switched off (sweep_interval 0) and nothing has happened in the subnet.
+    """
+    before = evidence.collected.earlier_managers
+    activities = {manager.guid: manager.activity for manager in before.managers} if before else {}
+    seconds = evidence.collected.seconds or 0.0
+    for manager in evidence.managers.managers:
+        count = activities.get(manager.guid)
+        if manager.state == MASTER and count is not None and count == manager.activity:
+            if seconds >= limits["seconds"]:
+                what = f"the activity count of the master was {count} before, and is {count} {spell(seconds)} later"
+                yield Finding(what, (_place(manager),), (Fact(what, "sminfo"),), since=evidence.collected.since)
+            else:
+                yield Undecided("the captures are too close to tell whether the master is alive",
+                                f"let {spell(limits['seconds'])} pass between them")  # fmt: skip
+
+
+def _problems(evidence: Evidence, *kinds: str) -> Iterator[Finding]:
+    """What the collector found."""
+    for problem in evidence.managers.problems:
+        if problem.kind in kinds:
+            yield Finding(problem.text, (), (Fact(problem.text, problem.source, problem.line),))
 
 
 def _place(manager: SubnetManager) -> Place:
-    return Place(guid=manager.guid, name=f"subnet manager at LID {manager.lid}" if manager.lid else "subnet manager")
+    where = f"subnet manager at LID {manager.lid}" if manager.lid else "subnet manager"
+    return Place(guid=manager.guid, name=f"{manager.name}, {where}" if manager.name else where)

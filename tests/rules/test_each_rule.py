@@ -9,6 +9,7 @@ from support.made_fabric import (
     change,
     counters,
     diagnosis,
+    end,
     fabric,
     guid,
     hosts,
@@ -16,7 +17,10 @@ from support.made_fabric import (
     short,
 )
 
-from ibkit.model.ids import Guid
+from ibkit.model.checks import Check, HostChecks
+from ibkit.model.host import PciFunction, PciLink
+from ibkit.model.ids import Guid, PKey
+from ibkit.model.partitions import Partitions, PortKeys, look_at
 from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager, SubnetManagers
 from ibkit.parsers.base import Problem
 from ibkit.rules import catalogue
@@ -85,7 +89,59 @@ def managed(*managers: SubnetManager, problems: tuple[Problem, ...] = ()) -> Par
     return {"managers": SubnetManagers(managers, None, problems)}
 
 
+def keys(*tables: str, complete: bool | None = True, manager: str | None = None) -> Parts:
+    """P_Key tables: ``h1[1] 0xffff 0x8001``."""
+    ports = []
+    for text in tables:
+        where, *words = text.split()
+        own = end(where)
+        ports.append(
+            PortKeys(own.guid, own.port, tuple(PKey(int(word, 16)) for word in words), Guid(own.guid + own.port))
+        )
+    found = Partitions(tuple(ports), complete=complete, source="saquery PKTR")
+    if manager:
+        found = found._replace(manager=Guid(end(manager).guid + end(manager).port))
+    return {"partitions": found._replace(problems=look_at(found))}
+
+
+def mtus(a: int, b: int) -> Parts:
+    most = {"max_mtu_bytes": 4096}
+    ports = {"h1[1]": {"mtu_bytes": a, **most}, "s1[1]": {"mtu_bytes": b, **most}}
+    return {"fabric": fabric("h1[1]-s1[1]", ports=ports)}
+
+
+def boards(*firmware: str) -> Any:
+    """A host for each, all with one kind of board."""
+    found = hosts(*(f"n{number}: mlx5_0 1 Active LinkUp" for number in range(1, len(firmware) + 1)))
+    return tuple(
+        host._replace(hcas=tuple(hca._replace(board_id="MT_0000000223", firmware=version) for hca in host.hcas))
+        for host, version in zip(found, firmware, strict=True)
+    )
+
+
+def pci(*links: tuple[int, float, int, float]) -> PciFunction:
+    return PciFunction(links=tuple(PciLink(f"0000:0{number}:00.0", *link) for number, link in enumerate(links)))
+
+
+def checked(check: str, state: str) -> Any:
+    return (HostChecks("n1", (Check(check, state, "what was seen", "what follows"),)),)
+
+
 ONE_MASTER = SubnetManager(Guid(1), 1, MASTER, 14, 100)
+
+
+def stood_still(seconds: float, activity: int) -> Parts:
+    """What the one master counted before, so long ago."""
+    before = SubnetManagers((ONE_MASTER._replace(activity=activity),))
+    return {**managed(ONE_MASTER), "earlier_managers": before, "seconds": float(seconds)}
+
+
+def swept(*problems: Problem) -> Parts:
+    """The one link, and what the collector found."""
+    return {"fabric": fabric("h1[1]-s1[1]", problems=problems)}
+
+
+NOT_AS_INTENDED = Problem("not-as-intended", "partition 0x8001: 3 members are missing", 2, "partitions.conf")
 PROBLEM_OF_LIDS = Problem(
     "duplicate-lid", f"{guid('h1')}[1] and {guid('h2')}[1] both have the LID 5", 9, "ibnetdiscover"
 )
@@ -262,6 +318,77 @@ CASES: dict[str, Case] = {
     "wrong-master": Case(
         managed(ONE_MASTER, SubnetManager(Guid(2), 2, "standby", 15, 5)), [("warning", "s0 s0")],
         managed(ONE_MASTER, SubnetManager(Guid(2), 2, "standby", 3, 5)), managed(ONE_MASTER),
+    ),
+    "silent-manager": Case(
+        managed(ONE_MASTER, problems=(Problem("silent-manager", "the manager 0x2 does not answer", None, "sminfo 2"),)),
+        [("warning", "")], managed(ONE_MASTER), {},
+    ),
+    "other-sm-lid": Case(
+        managed(ONE_MASTER, problems=(Problem("other-sm-lid", "3 ports name LID 9", None, "saquery"),)),
+        [("warning", "")], managed(ONE_MASTER), {},
+    ),
+    "impossible-manager": Case(
+        managed(ONE_MASTER, problems=(Problem("bad-priority", "the manager's priority is 16", 1, "sminfo"),)),
+        [("warning", "")], managed(ONE_MASTER), {},
+    ),
+    "stalled-manager": Case(
+        stood_still(60, 100), [("critical", "s0")], stood_still(60, 99), stood_still(59, 100),
+    ),
+    "not-in-default-partition": Case(
+        keys("h1[1] 0x8001", "h2[1] 0xffff"), [("critical", "h1[1]")], keys("h1[1] 0x7fff", "h2[1] 0xffff"),
+        keys("h2[1] 0xffff", complete=False),
+    ),
+    "manager-not-full": Case(
+        keys("h1[1] 0x7fff", "h2[1] 0xffff", manager="h1[1]"), [("critical", "")],
+        keys("h1[1] 0xffff", "h2[1] 0x7fff", manager="h1[1]"), {},
+    ),
+    "limited-pairs": Case(
+        keys("h1[1] 0x7fff", "h2[1] 0x7fff", "h3[1] 0xffff"), [("warning", "")],
+        keys("h1[1] 0x7fff", "h3[1] 0xffff"), keys("h1[1] 0x7fff", complete=None),
+    ),
+    "default-key-not-first": Case(
+        keys("h1[1] 0x8001 0xffff"), [("info", "h1[1]")], keys("h1[1] 0xffff 0x8001"), {},
+    ),
+    "partitions-not-as-intended": Case(
+        {"partitions": Partitions((), problems=(NOT_AS_INTENDED,))}, [("warning", "")], keys("h1[1] 0xffff"), {},
+    ),
+    "host-without-default-partition": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", pkeys=(PKey(0x8001),))}, [("critical", "n1:mlx5_0:1")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", pkeys=(PKey(0x8001), PKey(0x7FFF)))}, {},
+    ),
+    "mtu-differs": Case(
+        mtus(4096, 2048), [("critical", "s1[1] h1[1]")], mtus(4096, 4096), {"fabric": PAIR},
+    ),
+    "mtu-discards": Case(
+        one_sample(PortNeighborMTUDiscards=1), [("critical", "s1[1] h1[1]")], one_sample(PortInactiveDiscards=1), {},
+    ),
+    "same-prefix-two-subnets": Case(
+        swept(Problem("same-prefix", "mlx5_1 has the subnet prefix", None, "ibnetdiscover")), [("warning", "")],
+        {"fabric": PAIR}, {},
+    ),
+    "no-neighbour": Case(
+        swept(Problem("no-neighbour", "alone", 3, "ibnetdiscover")), [("warning", "")], {"fabric": PAIR}, {},
+    ),
+    "contradicting-evidence": Case(
+        swept(Problem("contradiction", "4x and 1x", 3, "ibnetdiscover")), [("warning", "")], {"fabric": PAIR}, {},
+    ),
+    "firmware-differs": Case(
+        {"hosts": boards("20.31.1014", "20.31.1014", "20.29.1016")}, [("warning", "n3:mlx5_0:None")],
+        {"hosts": boards("20.31.1014", "20.31.1014")}, {"hosts": hosts("n1: mlx5_0 1 Active LinkUp")},
+    ),
+    "slow-pcie": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", fields={"mlx5_0": {"pci": pci((16, 8.0, 16, 16.0))}})},
+        [("critical", "n1:mlx5_0:None")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", fields={"mlx5_0": {"pci": pci((16, 16.0, 16, 16.0))}})},
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp")},
+    ),
+    "firmware-not-running": Case(
+        {"checks": checked("firmware-stored", "different")}, [("warning", "n1:None:None")],
+        {"checks": checked("firmware-stored", "ok")}, {},
+    ),
+    "host-not-ready": Case(
+        {"checks": checked("providers", "missing")}, [("warning", "n1:None:None")],
+        {"checks": checked("memlock", "limited")}, {},
     ),
 }  # fmt: skip
 

@@ -29,7 +29,7 @@ from ibkit.model.ids import Guid
 from ibkit.parsers.base import Problem
 from ibkit.rules import catalogue
 from ibkit.rules.engine import diagnose
-from ibkit.rules.evidence import Collected, Evidence, Lack
+from ibkit.rules.evidence import PARTS, Collected, Evidence, Lack
 
 TYPES = {"h": CHANNEL_ADAPTER, "s": SWITCH, "r": ROUTER, "a": AGGREGATION_NODE}
 _CABLE = re.compile(r"(\w)(\d+)\[(\d+)\]-(\w)(\d+)\[(\d+)\](?: (\S+) (\S+))?")
@@ -123,12 +123,12 @@ def diagnosis(
     if "change" in parts and "counters" not in parts:
         parts["counters"] = FabricCounters(tuple(one.port for one in parts["change"].ports), True)
     collected = Collected(**parts)
-    missing = {
-        "hosts": collected.hosts, "fabric": collected.fabric, "counters": collected.counters,
-        "two-samples": collected.change, "subnet-managers": collected.managers, "earlier-fabric": collected.earlier,
+    values = {
+        "hosts": collected.hosts, "host-checks": collected.checks, "fabric": collected.fabric,
+        "counters": collected.counters, "two-samples": collected.change, "subnet-managers": collected.managers,
+        "partitions": collected.partitions, "earlier-capture": collected.earlier or collected.earlier_managers,
     }  # fmt: skip
-
-    lacks = {part: Lack(f"no {part}", f"collect {part}") for part, value in missing.items() if value is None}
+    lacks = {part: Lack(f"no {part}", f"collect {part}") for part in PARTS if values.get(part) is None}
     rules = catalogue.find(rule) if rule else catalogue.ALL
     assert rules, rule
     return diagnose(Evidence(collected._replace(lacks={**lacks, **collected.lacks})), rules, limits)
