@@ -17,6 +17,7 @@ from ibkit.cli.output import print_csv, print_json, print_problems, print_table,
 from ibkit.collectors import fabric as topology
 from ibkit.collectors import routing
 from ibkit.collectors.path import TRACE_TOOL, Path, collect_path
+from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.path import (
     CHECK_COLUMNS,
@@ -87,14 +88,14 @@ def _print(path: Path) -> None:
         _print_way(path, "B to A", pair.back)
     print()
     print_table([column.upper() for column in CHECK_COLUMNS], check_rows(path))
-    print(f"\n{sentence(path)}")
+    print(f"\n{clean(sentence(path), 1000)}")
 
 
 def _print_way(path: Path, title: str, route: Route | None) -> None:
     if route is None:
         print(f"\n{title}: cannot be followed")
         return
-    print(f"\n{title}: {describe(path.pair.fabric, route)}")
+    print(f"\n{title}: {clean(describe(path.pair.fabric, route), 1000)}")
     if route.hops:
         print_table([column.upper() for column in STEP_COLUMNS], step_rows(path, route))
 

@@ -14,20 +14,19 @@ from ibkit.collectors.intended_partitions import intended_partitions
 from ibkit.collectors.key_tables import RECORD, RECORD_FIELDS, SECTION, KeyTables
 from ibkit.collectors.local_ports import local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
-from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.fabric import SWITCH, End, Fabric
 from ibkit.model.ids import Guid
 from ibkit.model.partitions import IntendedPartition, Partitions, look_at
 from ibkit.model.routes import Owners, end_ports, lid_of, owners_of
-from ibkit.model.subnet_manager import MASTER
 from ibkit.parsers import diag_messages as diag
-from ibkit.parsers import ibdiagnet_csv, partitions_conf, saquery, smpquery
+from ibkit.parsers import ibdiagnet_csv, partitions_conf, saquery, sminfo, smpquery
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 from ibkit.sources.raw import RawSource
 
 SA_TOOL, PORT_TOOL, TABLES, CONFIGURATION = "saquery", "smpquery", "ibdiagnet2.db_csv", "partitions.conf"
+MANAGER_TOOL, SMINFO_MASTER = "sminfo", 3
 #: Whose outputs are read, where somebody saved one of them.
 READS = (SA_TOOL, PORT_TOOL, TABLES, CONFIGURATION)
 #: The question, as a user asks it and as somebody with OpenSM's own key does; other names under which a capture may
@@ -51,7 +50,7 @@ def collect_partitions(source: Source, fabric: Fabric | None = None, through: Th
     """
     is_saved = isinstance(source, RawSource)
     if fabric is None:
-        fabric = _topology(source)
+        fabric = _topology(source, through)
     asking = _Asking(source, through, fabric, owners_of(fabric))
     ends = tuple(end_ports(fabric))
     asking.ask_sa(_QUESTIONS[:1] if is_saved else (*_QUESTIONS, *_OTHER_NAMES))
@@ -61,7 +60,7 @@ def collect_partitions(source: Source, fabric: Fabric | None = None, through: Th
         asking.read_saved()
     elif asking.missing(ends):
         asking.ask_ports(ends)  # all of them: an answer that is cut is none to trust
-    manager = None if is_saved else _manager(source)
+    manager = None if is_saved else _manager(source, through)
     ports, filters = asking.tables.result()
     problems = [*asking.problems, *asking.tables.problems]
     if not ports and not fabric.nodes:
@@ -269,18 +268,22 @@ class _Asking:
         return parsed.problems
 
 
-def _topology(source: Source) -> Fabric:
+def _topology(source: Source, through: Through) -> Fabric:
     """Of a text that somebody saved, what it may show beside the P_Keys."""
     if isinstance(source, RawSource) and not any(map(source.holds, topology.READS)):
         return Fabric({}, (), None)
-    return topology.collect_fabric(source)
+    return topology.collect_fabric(source, through)
 
 
-def _manager(source: Source) -> Guid | None:
-    """The port GUID of the master subnet manager."""
-    managers = collect_subnet_managers(source).managers
-    masters = [manager.guid for manager in managers if manager.state == MASTER]
-    return masters[0] if len(masters) == 1 else None
+def _manager(source: Source, through: Through) -> Guid | None:
+    """The port GUID of the master subnet manager, as it tells it itself."""
+    answer = source.run(through.command(MANAGER_TOOL), deadline_seconds=PORT_DEADLINE_SECONDS)
+    try:
+        told = sminfo.parse(answer.out).value.answers
+    except NotThisFormat:
+        return None
+    masters = {info.guid for info in told if info.state == SMINFO_MASTER}
+    return Guid(masters.pop()) if len(masters) == 1 else None
 
 
 def _untold(fabric: Fabric, missing: Sequence[End], count: int) -> Problem:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ibkit.parsers import diag_messages
 from ibkit.parsers.base import NotThisFormat
-from ibkit.parsers.saquery import DISABLED_SM_PORTS, SM_PORTS, Record, parse
+from ibkit.parsers.saquery import DISABLED_SM_PORTS, SM_PORTS, Record, parse, parse_some
 
 FIXTURES = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "tools", "saquery", "ft12")
 
@@ -267,3 +267,19 @@ def test_linear_time(line: str) -> None:
     started = time.process_time()
     parse(fixture("pkeys-15.txt") + f"LFT Record dump:\n{line}\n" * 10)
     assert time.process_time() - started < 2
+
+
+def test_some_records_of_many_with_their_lines() -> None:
+    text = fixture("pkeys.txt")
+    whole = tuple(record for record in parse(text).value.records if record.fields["LID"] in ("15", "3"))
+    assert Counter(record.fields["LID"] for record in whole) == {"15": 2, "3": 1 + 2 * 8}, "port 0 has one block"
+    assert parse_some(text, "PKeyTableRecord", "LID", {3, 15}).value.records == whole
+    assert parse_some(text, "PKeyTableRecord", "LID", {99}).value.records == ()
+    with pytest.raises(NotThisFormat):
+        parse_some(text, "LFTRecord", "LID", {3})
+    last = text.rindex("PKeyTableRecord dump:")
+    cut = text[: text.index("0x0000 0x0000", last + 200)]
+    assert parse_some(cut, "PKeyTableRecord", "LID", {1}).complete is None, "the cut one is that of LID 15"
+    some = parse_some(cut, "PKeyTableRecord", "LID", {15}, source="x")
+    assert some.complete is False
+    assert [problem.line for problem in some.problems] == [cut.count("\n", 0, last) + 1]
