@@ -16,7 +16,6 @@ from ibkit.model.path_record import MTU_BYTES, RATE_GBPS, PathRecord
 from ibkit.model.port_state import ETHERNET
 from ibkit.model.resolution import ACM, CACHE, FABRIC, GIDS, HOSTS, IBARR, NEIGHBOURS, Claim
 from ibkit.parsers.acm_file import key_of
-from ibkit.parsers.acm_hosts import HostEntry
 from ibkit.resolve import queries
 from ibkit.resolve.nodes import Nodes, Port
 from ibkit.resolve.queries import Query
@@ -79,9 +78,9 @@ def of_neighbours(view: View, address: str) -> Iterator[Claim]:
             )
 
 
-def of_cache(view: View, keys: Sequence[str]) -> Iterator[Claim]:
+def of_cache(view: View, key: str) -> Iterator[Claim]:
     """What ibkit remembers. A path counts only from the host that it was found on."""
-    for entry in (entry for key in keys for entry in view.remembered(key)):
+    for entry in view.remembered(key):
         state = entry.state(view.now)
         if state == EXPIRED:
             continue
@@ -93,53 +92,46 @@ def of_cache(view: View, keys: Sequence[str]) -> Iterator[Claim]:
         )  # fmt: skip
 
 
-def of_hosts_file(view: View, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
+def of_hosts_file(view: View, query: Query) -> Iterator[Claim]:
     """ibacm_hosts.data, by address or name, with the path of ibacm_route.data for its GID."""
-    entries = view.preloads.hosts or ()
     file = view.preloads.hosts_file
-    if not entries or file is None:
+    if file is None:
         return
     index = view.host_entries
-    seen = set()
-    for entry in [*(found for address in addresses for found in index.of_address(address)), *_of_name(view, query)]:
-        if entry.line not in seen:
-            seen.add(entry.line)
-            yield Claim(
-                HOSTS, Gid(entry.gid), f"{entry.key} in {file.path}", None, route_of(view, Gid(entry.gid)),
-                _age(view, file), None, FILE, file.path, entry.line,
-            )  # fmt: skip
+    found = index.of_name(query.name) if query.kind == queries.NAME else []
+    if query.kind in (queries.IP4, queries.IP6):
+        found = index.of_address(query.name)
+    for entry in found:
+        yield Claim(
+            HOSTS, Gid(entry.gid), f"{entry.key} in {file.path}", None, route_of(view, Gid(entry.gid)),
+            _age(view, file), None, FILE, file.path, entry.line,
+        )  # fmt: skip
 
 
-def of_acm(view: View, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
+def of_acm(view: View, query: Query) -> Iterator[Claim]:
     """What the running ibacm has in its caches, one for each of its endpoints. It tells no ages: an entry may be as old
     as the service, or come from its hosts file.
     """
     from ibkit.collectors.acm import ask_acm
 
-    if view.acm.address is None:
+    if view.acm.address is None or query.kind not in (queries.NAME, queries.IP4, queries.IP6):
         return
-    words = [address.partition("%")[0] for address in addresses]
-    if query.kind == queries.NAME:
-        words.append(query.name)
-    for word in words:
-        for answer in ask_acm(view.source, view.acm, *key_of(word)):
-            if answer.path and answer.path.dgid:
-                where = f"endpoint {answer.endpoint.number}" if answer.endpoint else "an endpoint"
-                path = answer.path
-                yield Claim(
-                    ACM, path.dgid, f"{word} in the cache of ibacm's {where}", path.pkey, path, None, None, TOLD,
-                    view.acm.address,
-                )  # fmt: skip
+    word = query.name.partition("%")[0]
+    for answer in ask_acm(view.source, view.acm, *key_of(word)):
+        path = answer.path
+        if path and path.dgid:
+            where = f"endpoint {answer.endpoint.number}" if answer.endpoint else "an endpoint"
+            detail = f"{word} in the cache of ibacm's {where}"
+            yield Claim(ACM, path.dgid, detail, path.pkey, path, None, None, TOLD, view.acm.address)
 
 
-def of_ibarr(view: View, addresses: Sequence[str]) -> Iterator[Claim]:
+def of_ibarr(view: View, address: str) -> Iterator[Claim]:
     """What the peer itself says."""
     from ibkit.collectors.ibarr import ask_ibarr
 
-    for address in addresses:
-        answer = ask_ibarr(view.source, address)
-        text = f"ibarr at {address}" if answer.gid else f"ibarr: {answer.error}"
-        yield Claim(IBARR, answer.gid, text, None, None, 0 if answer.gid else None, None, LIVE)
+    answer = ask_ibarr(view.source, address)
+    text = f"ibarr at {address}" if answer.gid else f"ibarr: {answer.error}"
+    yield Claim(IBARR, answer.gid, text, None, None, 0 if answer.gid else None, None, LIVE)
 
 
 def of_route_file(view: View, gid: Gid) -> Iterator[Claim]:
@@ -251,13 +243,6 @@ def _of_roce(view: View, address: str) -> Iterator[Claim]:
         GIDS, roce_gid(plain, number_of(plain)), text, None, None, 0, None, weight, device=out.device,
         port=out.port.port,
     )  # fmt: skip
-
-
-def _of_name(view: View, query: Query) -> list[HostEntry]:
-    """By name, as ibacm compares it: letter by letter; else in any case, as hosts are called."""
-    if query.kind != queries.NAME:
-        return []
-    return view.host_entries.of_name(query.name)
 
 
 def _meant(nodes: Nodes, query: Query) -> list[Port]:

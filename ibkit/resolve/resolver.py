@@ -17,6 +17,7 @@ from ibkit.model.resolution import (
     NEIGHBOURS,
     RESOLVED,
     SA,
+    SOURCES,
     UNKNOWN,
     Answer,
     Claim,
@@ -24,6 +25,7 @@ from ibkit.model.resolution import (
     Step,
 )
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 from ibkit.resolve import claims as sources
 from ibkit.resolve import queries, routed
 from ibkit.resolve.compare import ABSENT, ELSEWHERE, PRESENT, UNSEEN, Standing, settle
@@ -34,8 +36,16 @@ from ibkit.resolve.paths import Finder, Target
 from ibkit.resolve.queries import Query
 from ibkit.resolve.view import View
 
-#: ``kind`` of the problem that a query cannot be asked for, which is wrong usage.
-BAD_QUERY = "bad-query"
+#: ``kind`` of problems: a query cannot be asked for, which is wrong usage; all that is known is old.
+BAD_QUERY, OLD_ENTRY = "bad-query", "old-entry"
+
+
+class _Part(NamedTuple):
+    """What the claims about one address or name come to."""
+
+    claim: Claim | None
+    claims: list[Claim]
+    problems: tuple[Problem, ...]
 
 
 class Resolver:
@@ -62,21 +72,16 @@ class Resolver:
         if query.bad:
             problem = Problem(BAD_QUERY, f"{query.text}: {query.bad}")
             return [Answer(query.text, query.kind, UNKNOWN, problems=(problem,))]
-        addresses = self._addresses(query)
-        claims = list(self._claims(query, addresses))
-        ports = [port for _, port in self._fabric_claims(query)]
+        if query.kind == queries.NAME:
+            return self._of_name(query)
+        claims = list(self._claims(query))
         if query.kind == queries.GID or (query.kind == queries.IP6 and not any(claim.gid for claim in claims)):
             return [self._of_gid(query, claims)]
         if query.kind in (queries.GUID, queries.LID):
-            return self._of_ports(query, claims, ports) or [self._of_number(query, claims)]
-        return self._of_address(query, claims, addresses, ports)
+            return self._of_ports(query, claims) or [self._of_number(query, claims)]
+        return [self._of_address(query, claims)]
 
     # What was asked.
-
-    def _addresses(self, query: Query) -> list[str]:
-        if query.kind in (queries.IP4, queries.IP6):
-            return [query.name]
-        return self._view.addresses_of(query.name) if query.kind == queries.NAME and self._asks_hosts else []
 
     @property
     def _asks_hosts(self) -> bool:
@@ -87,23 +92,24 @@ class Resolver:
     def _sees_fabric(self) -> bool:
         return FABRIC in self._via and self._view.sees_infiniband
 
-    def _claims(self, query: Query, addresses: Sequence[str]) -> Iterator[Claim]:
-        """What the sources say, in their order."""
+    def _claims(self, query: Query) -> Iterator[Claim]:
+        """What the sources say of one address or name, in their order."""
         view = self._view
-        if CACHE in self._via:
-            key = queries.cache_key(query)
-            yield from sources.of_cache(view, list(dict.fromkeys([*([key] if key else []), *addresses])))
+        key = queries.cache_key(query)
+        addresses = [query.name] if query.kind in (queries.IP4, queries.IP6) else []
+        if CACHE in self._via and key is not None:
+            yield from sources.of_cache(view, key)
         if HOSTS in self._via:
-            yield from sources.of_hosts_file(view, query, addresses)
+            yield from sources.of_hosts_file(view, query)
         if ACM in self._via:
-            yield from sources.of_acm(view, query, addresses)
+            yield from sources.of_acm(view, query)
         for address in addresses:
             if GIDS in self._via:
                 yield from sources.of_own_tables(view, address)
             if NEIGHBOURS in self._via:
                 yield from sources.of_neighbours(view, address)
-        if IBARR in self._via:
-            yield from sources.of_ibarr(view, addresses)
+            if IBARR in self._via:
+                yield from sources.of_ibarr(view, address)
 
     def _fabric_claims(self, query: Query) -> list[tuple[Claim, Port]]:
         if query.kind == queries.IP4 or not self._sees_fabric:
@@ -112,46 +118,81 @@ class Resolver:
 
     # What follows.
 
-    def _of_address(
-        self, query: Query, claims: list[Claim], addresses: Sequence[str], ports: Sequence[Port]
-    ) -> list[Answer]:
-        """Of an address or a name: what the sources agree on; of a name that none has an address of, each port."""
-        view = self._view
-        names = [query.name] if query.kind == queries.NAME else view.names_of(query.name)
-        meant = list(ports)
-        if self._sees_fabric and not meant and names:
-            meant = [port for name in names for port in view.nodes.of_address_name(name)]
-        if query.kind == queries.NAME and not any(claim.gid for claim in claims):
-            found = self._of_ports(query, claims, ports) or self._of_own_ports(query, claims)
-            return found or [self._unsettled(query, claims, addresses, ())]
-        if len(ports) == 1:
-            claims += [claim for claim, _ in self._fabric_claims(query)]
-        elif self._sees_fabric and names:
-            claims += sources.inferred_from_names(view.nodes, view, names)
-        standings = {claim.gid: self._standing(claim.gid) for claim in claims if claim.gid is not None}
-        settled = settle(query.text, claims, standings, meant)
-        problems = (*settled.problems, *_unreachable(query, claims))
-        if settled.claim is None or settled.claim.gid is None:
-            if query.kind == queries.NAME and ports and not _still_differ(settled.problems):
-                return [
-                    answer._replace(
-                        status=_status(answer.problems + problems, known=False), problems=problems + answer.problems
-                    )
-                    for answer in self._of_ports(query, claims, ports)
-                ]
-            return [self._unsettled(query, claims, addresses, problems)]
-        return [self._answer(query, settled.claim, claims, problems)]
+    def _of_address(self, query: Query, claims: list[Claim]) -> Answer:
+        """Of an IP address: what the sources agree on."""
+        part = self._settled(query.text, claims, self._view.names_of(query.name), infer=True)
+        if part.claim is None:
+            return self._unsettled(query, part.claims, [query.name], part.problems)
+        return self._answer(query, part.claim, part.claims, part.problems)
 
-    def _of_ports(self, query: Query, claims: list[Claim], ports: Sequence[Port]) -> list[Answer]:
+    def _of_name(self, query: Query) -> list[Answer]:
+        """Of a name: what is known of the name itself and of each of its addresses, which may be of several ports of
+        the host; where nothing is, the host's ports in the fabric, or those of a host at hand.
+        """
+        addresses = self._view.addresses_of(query.name) if self._asks_hosts else []
+        keys = [query, *(queries.read_query(f"ip:{address}") for address in addresses)]
+        parts = [self._settled(query.text, list(self._claims(key)), [query.name]) for key in keys]
+        claims = [claim for part in parts for claim in part.claims]
+        problems = tuple(dict.fromkeys(problem for part in parts for problem in part.problems))
+        found = self._by_port([part for part in parts if part.claim is not None])
+        if len(found) == 1 or self._are_one_host(found):
+            return [self._answer(query, part.claim, part.claims, problems) for part in found if part.claim]
+        if found:
+            part = self._settled(query.text, claims, [query.name])
+            if part.claim is None:
+                return [self._unsettled(query, part.claims, addresses, (*problems, *part.problems))]
+            return [self._answer(query, part.claim, part.claims, part.problems)]
+        answers: list[Answer] = []
+        if not any(problem.kind == "sources-differ" for problem in problems):
+            answers = self._of_ports(query, claims, problems) or self._of_own_ports(query, claims)
+        return answers or [self._unsettled(query, claims, addresses, problems)]
+
+    def _settled(self, text: str, claims: list[Claim], names: Sequence[str], *, infer: bool = False) -> _Part:
+        """What the claims about one address or name come to. ``names`` are those of the host that is meant; ``infer``:
+        its only port counts where nobody says anything.
+        """
+        view = self._view
+        meant: list[Port] = []
+        if self._sees_fabric and names:
+            meant = [port for name in names for port in view.nodes.of_address_name(name)]
+            if infer or any(claim.gid for claim in claims):
+                claims = [*claims, *sources.inferred_from_names(view.nodes, view, names)]
+        standings = {claim.gid: self._standing(claim.gid) for claim in claims if claim.gid is not None}
+        settled = settle(text, claims, standings, meant)
+        return _Part(settled.claim, claims, (*settled.problems, *_unreachable(text, claims)))
+
+    def _by_port(self, parts: Sequence[_Part]) -> list[_Part]:
+        """One part for each port that is meant. A GID that RoCE would make of an address counts only where there is
+        nothing else, unless a neighbour was seen there.
+        """
+        found: dict[object, _Part] = {}
+        for part in parts:
+            gid = part.claim.gid if part.claim else None
+            if gid is None:
+                continue
+            port = self._standing(gid).port
+            key = port.guid if port else gid if is_ip_gid(gid) else gid.guid
+            known = found.get(key)
+            found[key] = part if known is None else known._replace(claims=[*known.claims, *part.claims])
+        sure = {key: part for key, part in found.items() if part.claim and not _is_only_roce(part.claim)}
+        return list((sure or found).values())
+
+    def _are_one_host(self, parts: Sequence[_Part]) -> bool:
+        """Whether the fabric has all these ports, on one host."""
+        ports = [self._standing(part.claim.gid).port for part in parts if part.claim and part.claim.gid]
+        hosts = {port.host if port else None for port in ports}
+        return len(hosts) == 1 and None not in hosts
+
+    def _of_ports(self, query: Query, claims: Sequence[Claim], problems: Iterable[Problem] = ()) -> list[Answer]:
         """One answer for each port that a name, GUID or LID means in the fabric."""
         answers = []
-        for claim, port in self._fabric_claims(query) if ports else ():
+        for claim, port in self._fabric_claims(query):
             lid = query.value if query.kind == queries.LID else port.lid
             target = Target(query.text, claim.gid, port, lid, claim)
-            answers.append(self._to(query, target, [*claims, claim], ()))
+            answers.append(self._to(query, target, [*claims, claim], problems))
         return answers
 
-    def _of_own_ports(self, query: Query, claims: list[Claim]) -> list[Answer]:
+    def _of_own_ports(self, query: Query, claims: Sequence[Claim]) -> list[Answer]:
         """One answer for each port of a host at hand that has this name."""
         if GIDS not in self._via:
             return []
@@ -186,17 +227,19 @@ class Resolver:
         """The answer with this claim's GID."""
         gid = claim.gid or Gid(0)
         standing = self._standing(gid)
-        elsewhere = standing.state == ELSEWHERE
-        target = Target(query.text, gid, standing.port, None, claim, elsewhere)
+        target = Target(query.text, gid, standing.port, None, claim, standing.state == ELSEWHERE)
+        if claim.is_old:
+            text = f"{query.text}: only what is too old to rely on says {gid}: {claim.detail}"
+            problems = (*problems, Problem(OLD_ENTRY, text, claim.line, claim.source))
         return self._to(query, target, claims, problems)
 
     def _to(self, query: Query, target: Target, claims: Sequence[Claim], problems: Iterable[Problem]) -> Answer:
         found = self._finder.find(target, claims)
         gid = target.gid or (found.path.dgid if found.path else None)
-        told = [*claims, *(claim for claim in found.claims if claim not in claims)]
+        told = sorted(dict.fromkeys([*claims, *found.claims]), key=lambda claim: SOURCES.index(claim.via))
         gone = any(problem.kind == "gid-not-in-fabric" for problem in problems) and target.port is None
         everything = (*problems, *(problem for problem in found.problems if not (gone and problem.kind == "no-path")))
-        known = gid is not None and found.is_known
+        known = gid is not None and found.is_known and not any(problem.kind == OLD_ENTRY for problem in problems)
         if not known and not any(problem.kind in FINDINGS for problem in everything):
             everything += tuple(explain(self._view, self._via, query, gid, found, port=target.port))
         steps: tuple[Step, ...] = ()
@@ -314,14 +357,15 @@ def _judged(query: Query, gid: Gid, steps: Sequence[Step], problems: Sequence[Pr
     return ()
 
 
-def _still_differ(problems: Sequence[Problem]) -> bool:
-    return any(problem.kind == "sources-differ" for problem in problems)
+def _is_only_roce(claim: Claim) -> bool:
+    """Whether it is a GID that RoCE would make of the address, and nobody was seen there."""
+    return claim.via == GIDS and claim.weight < sources.LIVE and claim.gid is not None and is_ip_gid(claim.gid)
 
 
-def _unreachable(query: Query, claims: Sequence[Claim]) -> Iterator[Problem]:
+def _unreachable(text: str, claims: Sequence[Claim]) -> Iterator[Problem]:
     """The kernel looked for the neighbour, and nobody answered, though somebody says that there is one."""
     for claim in claims:
         if claim.via == NEIGHBOURS and claim.gid is None and claim.state and "FAILED" in claim.state:
             others = [other for other in claims if other.gid is not None]
             said = f", and {others[0].detail} says {others[0].gid}" if others else ""
-            yield Problem("neighbour-unreachable", f"{query.text}: {claim.detail} (FAILED){said}", None, claim.source)
+            yield Problem("neighbour-unreachable", f"{text}: {claim.detail} (FAILED){said}", None, claim.source)
