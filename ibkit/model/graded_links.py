@@ -2,7 +2,8 @@
 
 A chip's fastest speed is a limit from above: it can settle that a link is at its best, and never that it is slow. To
 run slower than other links of both ends, or than nearly all like HCAs of the same switch, is a suspicion: an older
-card, a longer cable, a long-haul port or a half-rate adapter have their reasons.
+card, a longer cable, a long-haul port or a half-rate adapter have their reasons. So it is where two ports support no
+more than they run at, while others of the same two chips do.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ FEWEST_TO_COMPARE, COMMON_SHARE = 8, 0.9
 
 _FOUR_LANES = 4
 _XDR = speed_rank("XDR")
+_PORTS_CAN_NO_MORE = LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links; these two ports support no more")
 _CHIP_LIMIT = LinkGrade(OK, CHIP_LIMIT, "as fast as the chip of the lesser end can")
 
 
@@ -65,6 +67,10 @@ class _Grader:
             return grade
         if plane is not None and plane.is_slower(link):
             return plane.grade
+        if grade.verdict == OK and grade.cause is None and plane is None:  # its ports say that they can do no more
+            return self._like.both_faster(link, a, b) or grade
+        if grade.verdict == OK and plane is None and self._like.is_slower_speed(link):
+            return _PORTS_CAN_NO_MORE
         if grade.cause != NO_ABILITIES:
             return grade
         if plane is None and _at_chip_limit(link, a, b):
@@ -145,6 +151,7 @@ class _LikeLinks:
     def __init__(self, fabric: Fabric, planes: dict[Link, _PlaneGroup]) -> None:
         self._nodes = fabric.nodes
         self._best: dict[Guid, float] = {}
+        self._best_lane: dict[Guid, float] = {}
         self._hcas: dict[tuple[Guid, int | None], Counter[tuple[float, str]]] = defaultdict(Counter)
         for link in fabric.links:
             rate = _rate(link)
@@ -153,21 +160,34 @@ class _LikeLinks:
             for end, peer in (link[:2], link[1::-1]):
                 if rate > self._best.get(end.guid, 0.0):
                     self._best[end.guid] = rate
+                lane = lane_gbps(link.speed) or 0.0
+                if lane > self._best_lane.get(end.guid, 0.0):
+                    self._best_lane[end.guid] = lane
                 hca = self._nodes[peer.guid]
                 if hca.type == CHANNEL_ADAPTER and self._nodes[end.guid].type == SWITCH:
                     self._hcas[end.guid, hca.device_id][rate, width_speed(link.width, link.speed) or "?"] += 1
 
+    def is_slower_speed(self, link: Link) -> bool:
+        """Whether both ends have links with faster lanes: then their chips can do more."""
+        lane = lane_gbps(link.speed)
+        return lane is not None and lane < min(self._best_lane.get(end.guid, 0.0) for end in link[:2])
+
     def suspicion(self, link: Link, a: Node, b: Node) -> LinkGrade | None:
         """That it is slower than like links; None where it is not, or where none are like it."""
-        rate = _rate(link)
-        if rate is None or (lanes(link.width) == 2 and (has_split_ports(a) or has_split_ports(b))):
+        rate = _comparable(link, a, b)
+        if rate is None:
             return None
-        if rate < min(self._best.get(guid, 0.0) for guid in (a.guid, b.guid)):
-            return LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links")
         usual = self._usual(a, b)
         if usual is not None and rate < usual[0]:
             text = f"the other HCAs of this kind here run at {usual[1]}: another card, or a fault"
-            return LinkGrade(SUSPECTED, HCAS_FASTER, text)
+            return self.both_faster(link, a, b) or LinkGrade(SUSPECTED, HCAS_FASTER, text)
+        return self.both_faster(link, a, b)
+
+    def both_faster(self, link: Link, a: Node, b: Node) -> LinkGrade | None:
+        """That both ends have faster links."""
+        rate = _comparable(link, a, b)
+        if rate is not None and rate < min(self._best.get(guid, 0.0) for guid in (a.guid, b.guid)):
+            return LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links")
         return None
 
     def _usual(self, a: Node, b: Node) -> tuple[float, str] | None:
@@ -185,3 +205,8 @@ def _rate(link: Link) -> float | None:
     """Gb/s, of four lanes at most: how many more a chassis has inside says nothing about its other ports."""
     count, lane = lanes(link.width), lane_gbps(link.speed)
     return None if count is None or lane is None else min(count, _FOUR_LANES) * lane
+
+
+def _comparable(link: Link, a: Node, b: Node) -> float | None:
+    """Its rate; None for one that is not known, or that a split port may have."""
+    return None if lanes(link.width) == 2 and (has_split_ports(a) or has_split_ports(b)) else _rate(link)

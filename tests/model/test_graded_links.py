@@ -56,7 +56,7 @@ def test_the_three_faults_of_the_fat_tree_and_no_others() -> None:
     }
     assert odd == {
         ("c004 mlx5_0", 1): ("slow", "one-lane"),
-        ("c051 mlx5_0", 1): ("suspected", "hcas-faster"),
+        ("c051 mlx5_0", 1): ("slow", "below-supported"),
         ("MF0;swib-l001:MQM8700/U1", 31): ("suspected", "both-ends-faster"),
     }
     assert len(grades) == 214
@@ -133,6 +133,20 @@ def test_slower_than_other_links_of_both_ends_is_a_suspicion() -> None:
     assert graded(nodes, slow, one_end)[0].cause == "no-abilities", "the other end has shown nothing better"
     inside = End(LEAF, 2), End(SPINE, 2), "12x QDR"
     assert graded(nodes, slow, inside)[0].cause == "no-abilities", "more lanes than a cage has are no measure"
+
+
+def test_ports_that_support_less_than_others_of_their_chips() -> None:
+    to_qdr = {"enabled_width": "1x or 4x", "supported_width": "1x or 4x", "enabled_speed": "SDR or DDR or QDR",
+              "supported_speed": "SDR or DDR or QDR"}  # fmt: skip
+    ports = (FabricPort(1)._replace(**to_qdr), FabricPort(2), FabricPort(3))
+    nodes = [switch(guid)._replace(ports=ports) for guid in (LEAF, SPINE)]
+    slow, other = (End(LEAF, 1), End(SPINE, 1), "4x QDR"), (End(LEAF, 2), End(SPINE, 2), "4x FDR")
+    assert graded(nodes, slow, other)[0][:2] == ("suspected", "both-ends-faster")
+    assert graded(nodes, slow)[0][:2] == ("ok", None)
+    hosts = [hca(Guid(0xA000)), hca(Guid(0xA001))]
+    elsewhere = [(End(host.guid, 1), End(guid, 2), "4x FDR") for host, guid in zip(hosts, (LEAF, SPINE), strict=True)]
+    assert graded([*nodes, *hosts], slow, elsewhere[0])[0].verdict == "ok", "the other end has shown nothing better"
+    assert graded([*nodes, *hosts], slow, *elsewhere)[0].verdict == "suspected"
 
 
 def planes(*rates: str, numbers: tuple[int | None, ...] = (1, 2, 3, 4)) -> list[LinkGrade]:
