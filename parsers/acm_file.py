@@ -97,6 +97,8 @@ def meant_address(name: str) -> str | None:
     if not found:
         return None
     address = found["address"]
+    if address.endswith(":") and not address.endswith("::"):
+        address = address[:-1]
     if _DOTTED.match(address):
         address = ".".join(part.lstrip("0") or "0" for part in address.split("."))
     elif address.count(":") < 2:

@@ -7,6 +7,7 @@ that an option does not know leaves it as it was, numbers are read by ``atoi``, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ibkit.parsers.acm_file import MAX_LINE_BYTES, atoi, fits, long_line_text, pieces_of, text_of, words_of
@@ -74,6 +75,8 @@ class Settings(NamedTuple):
     log_level: int = 0
 
 
+#: A number other than 0, as ``strtol`` reads it in any of its bases.
+_NOT_ZERO = re.compile(r"[+-]?(?:0[xX]0*[1-9a-fA-F]|00*[1-7]|[1-9])")
 #: The settings that a number fills as it is.
 _PLAIN = {
     "addr_timeout": "addr_timeout_minutes", "route_timeout": "route_timeout_minutes", "timeout": "timeout_ms",
@@ -135,7 +138,7 @@ def _effect(name: str, value: str) -> dict[str, Any]:
     if name == "min_rate":
         return {"min_rate_gbps": atoi(value) if atoi(value) in RATES else 10}
     if name == "acme_plus_kernel_only":
-        return {name: value.lower() in ("true", "yes") or atoi(value) != 0}
+        return {name: value.lower() in ("true", "yes") or _NOT_ZERO.match(value) is not None}
     return {name: value} if name in ("route_data_file", "addr_data_file", "log_file") else {}
 
 

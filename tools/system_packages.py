@@ -70,13 +70,27 @@ NEEDS = {
         (),
         {"apt-get": "ibverbs-utils", "dnf": "libibverbs-utils", "zypper": "libibverbs-utils"},
     ),
+    # The address cache and ib_acme, and what the adapter that tests show it is compiled with.
+    "ibacm": Need(("ibacm", "ib_acme"), (), {"apt-get": "ibacm", "dnf": "ibacm", "zypper": "ibacm"}),
+    "libibverbs-dev": Need(
+        (),
+        ("/usr/include/infiniband/verbs.h",),
+        {"apt-get": "libibverbs-dev", "dnf": "rdma-core-devel", "zypper": "rdma-core-devel"},
+    ),
     "iproute": Need(("ip", "rdma"), (), {"apt-get": "iproute2", "dnf": "iproute", "zypper": "iproute2"}),
     # Debian and its children split it off the interpreter; elsewhere it is a part of it.
     "venv": Need((), (os.path.join(os.path.dirname(os.__file__), "ensurepip"),), {"apt-get": f"python{_MINOR}-venv"}),
 }
 
 #: What the tests use.
-TEST_NEEDS = ("ibsim", "opensm", "infiniband-diags", "tmux", "pyverbs", "iproute")
+TEST_NEEDS = (
+    "ibsim", "opensm", "infiniband-diags", "tmux", "pyverbs", "iproute", "ibacm", "gcc", "libc", "libibverbs-dev",
+)  # fmt: skip
+#: What Debian's packages of these would start at once on a host with an InfiniBand port.
+_SERVICES = {
+    "opensm": "a subnet manager on this host's InfiniBand port",
+    "ibacm": "an address cache for this host's programs",
+}
 
 
 def is_present(name: str) -> bool:
@@ -120,11 +134,9 @@ def install(names: list[str]) -> list[str]:
     become_root = _become_root()
     if manager is None or become_root is None:
         return wanted
-    held_back = [name for name in wanted if name == "opensm" and manager == "apt-get" and has_infiniband_port()]
-    if held_back:
-        say(
-            "opensm is not installed by itself: its package would start a subnet manager on this host's InfiniBand port"
-        )
+    held_back = [name for name in wanted if name in _SERVICES and manager == "apt-get" and has_infiniband_port()]
+    for name in held_back:
+        say(f"{name} is not installed by itself: its package would start {_SERVICES[name]}")
     named = [name for name in wanted if manager in NEEDS[name].packages and name not in held_back]
     packages = [NEEDS[name].packages[manager] for name in named]
     if packages:

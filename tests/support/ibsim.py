@@ -52,7 +52,7 @@ class Simulation:
             self._server = subprocess.Popen(
                 ["ibsim", "-s", "-f", str(output), *options, "fabric.net"],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, text=True,
-                cwd=self.folder, env=self._server_environment, start_new_session=True, preexec_fn=_die_with_the_tests,
+                cwd=self.folder, env=self._server_environment, start_new_session=True, preexec_fn=die_with_the_tests,
             )  # fmt: skip
         self._wait("ibsim", self._server, lambda: "simulator ready" in _text(output))
 
@@ -77,7 +77,7 @@ class Simulation:
                  "--dump_files_dir", f"{home}/", *options],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True, cwd=self.folder,
                 env={**environment, "SIM_HOST": at} if at else environment,
-                start_new_session=True, preexec_fn=_die_with_the_tests,
+                start_new_session=True, preexec_fn=die_with_the_tests,
             )  # fmt: skip
         self._wait("opensm", self._managers[name], lambda: up in _text(log))
 
@@ -156,7 +156,7 @@ def simulation(
         fabric.stop()
 
 
-def _die_with_the_tests() -> None:
+def die_with_the_tests() -> None:
     """Ask the kernel for SIGKILL when the tests' process is gone: it may be killed before it can clean up."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
