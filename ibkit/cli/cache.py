@@ -25,11 +25,12 @@ from collections.abc import Callable, Sequence
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.cli.resolve import age_text, host_of, now_of
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError, UnreadableInput
-from ibkit.export.cache import COLUMNS, cache_document, cache_rows, prefix_text
+from ibkit.export.cache import COLUMNS, cache_document, cache_rows
 from ibkit.model.address_cache import EXPIRED, NEGATIVE, OLD, Entry
 from ibkit.model.resolution import FINDINGS
 from ibkit.parsers.base import Problem
 from ibkit.resolve.cache import AddressCache, default_path
+from ibkit.resolve.gids import prefix_text
 
 OUTPUTS = ("json", "csv")
 
@@ -83,8 +84,8 @@ def _print(args: argparse.Namespace, entries: Sequence[Entry], now: float, probl
 
 def _row(entry: Entry, now: float) -> list[object]:
     return [
-        entry.address, entry.gid or "-", entry.pkey, prefix_text(entry.prefix) or "-", entry.via,
-        age_text(entry.age_seconds(now)), entry.state(now), entry.path.dlid if entry.path else "-",
+        entry.address, entry.gid or "-", entry.pkey, "-" if entry.prefix is None else prefix_text(entry.prefix),
+        entry.via, age_text(entry.age_seconds(now)), entry.state(now), entry.path.dlid if entry.path else "-",
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import PathRecord
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
+from ibkit.resolve.gids import prefix_text
 
 SCHEMA = "ibkit.cache/1"
 
@@ -33,17 +34,9 @@ def cache_rows(entries: Iterable[Entry], now: float | None) -> Iterator[list[Any
     """One row per entry in the order of COLUMNS."""
     for entry in entries:
         yield [
-            entry.address, entry.gid, entry.pkey, prefix_text(entry.prefix), entry.via, entry.age_seconds(now),
+            entry.address, entry.gid, entry.pkey, _prefix(entry), entry.via, entry.age_seconds(now),
             entry.state(now), entry.path.dlid if entry.path else None, entry.host, entry.detail,
         ]  # fmt: skip
-
-
-def prefix_text(prefix: int | None) -> str | None:
-    """``fe80:0000:0000:0000``."""
-    if prefix is None:
-        return None
-    digits = f"{prefix:016x}"
-    return ":".join(digits[start : start + 4] for start in range(0, 16, 4))
 
 
 def entries_of_document(data: str, now: float) -> tuple[list[Entry], list[Problem]]:
@@ -64,12 +57,16 @@ def entries_of_document(data: str, now: float) -> tuple[list[Entry], list[Proble
     return entries, problems
 
 
+def _prefix(entry: Entry) -> str | None:
+    return None if entry.prefix is None else prefix_text(entry.prefix)
+
+
 def _entry(entry: Entry, now: float | None) -> dict[str, Any]:
     return {
         "address": entry.address,
         "gid": text(entry.gid),
         "pkey": text(entry.pkey),
-        "prefix": prefix_text(entry.prefix),
+        "prefix": _prefix(entry),
         "via": entry.via,
         "age_seconds": entry.age_seconds(now),
         "state": entry.state(now),

@@ -34,7 +34,8 @@ class Claim(NamedTuple):
     ``gid`` is None where it says that there is none (a neighbour that does not answer, a failure that the cache
     remembers) or tells a path only. ``age_seconds`` is counted against the time of the capture, None where the source
     does not tell. ``state`` is the source's own word (REACHABLE, fresh ...). ``weight`` ranks claims that differ, see
-    ibkit.resolve.compare. ``is_old``: the source itself says that it should not be relied on any more.
+    ibkit.resolve.claims. ``is_old``: the source itself says that it should not be relied on any more. ``device``,
+    ``port`` and ``netdev`` are where the way to it leaves this host, as far as the source tells.
     """
 
     via: str
@@ -50,6 +51,7 @@ class Claim(NamedTuple):
     is_old: bool = False
     device: str | None = None
     port: int | None = None
+    netdev: str | None = None
 
 
 class SourcePort(NamedTuple):

@@ -160,6 +160,14 @@ def inferred_from_names(nodes: Nodes, view: View, names: Sequence[str]) -> Itera
             yield Claim(FABRIC, gid, text, weight=INFERRED, source=nodes.fabric.source)
 
 
+def of_moved_ports(view: View, ports: Sequence[Port]) -> Iterator[Claim]:
+    """The GIDs that ports have which a source knows by the prefix of another subnet."""
+    for port in ports:
+        gid = gid_of(view, port)
+        if gid is not None:
+            yield Claim(FABRIC, gid, f"{port}, by its GUID", weight=INFERRED, source=view.nodes.fabric.source)
+
+
 def gid_of(view: View, port: Port) -> Gid | None:
     """The port's GID in its subnet; None where no prefix is known, for fe80::/64 need not be the real one."""
     prefix = port.record.subnet_prefix if port.record else None
@@ -240,8 +248,8 @@ def _of_roce(view: View, address: str) -> Iterator[Claim]:
         text += f"; VLAN {vlan}"
     weight = INFERRED if way.gateway else LIVE if mac and mac.is_valid else TOLD
     yield Claim(
-        GIDS, roce_gid(plain, number_of(plain)), text, None, None, 0, None, weight, device=out.device,
-        port=out.port.port,
+        GIDS, roce_gid(plain, number_of(plain)), text, age_seconds=0, weight=weight, device=out.device,
+        port=out.port.port, netdev=way.interface,
     )  # fmt: skip
 
 

@@ -19,8 +19,9 @@ from ibkit.resolve.claims import INFERRED, LIVE
 from ibkit.resolve.gids import alias_lid, is_ip_gid
 from ibkit.resolve.nodes import Port
 
-#: What is known of a GID: some port has it; a whole fabric shows that none has; it is in another subnet; nobody knows.
-PRESENT, ABSENT, ELSEWHERE, UNSEEN = "present", "absent", "elsewhere", "unseen"
+#: What is known of a GID: some port has it; a whole fabric shows that none has; a port has its GUID, in another subnet
+#: than its prefix says; it is in a subnet that was not seen; nobody knows.
+PRESENT, ABSENT, MOVED, ELSEWHERE, UNSEEN = "present", "absent", "moved", "elsewhere", "unseen"
 
 
 class Standing(NamedTuple):
@@ -66,9 +67,14 @@ def settle(query: str, claims: Sequence[Claim], standings: dict[Gid, Standing], 
 
 def _refutation(query: str, claim: Claim, standing: Standing) -> Problem | None:
     """Why a claim cannot be true any more; a host's own table and the neighbour table speak of what is there now."""
-    if standing.state != ABSENT or claim.via == FABRIC or claim.weight >= LIVE or claim.gid is None:
+    if claim.via == FABRIC or claim.weight >= LIVE or claim.gid is None:
         return None
     said = f"{query}: {claim.detail} says {claim.gid}"
+    if standing.state == MOVED:
+        text = f"{said}, and {standing.port} is in the subnet {standing.why}: it was moved, or the prefix was changed"
+        return Problem("wrong-prefix", text, claim.line, claim.source)
+    if standing.state != ABSENT:
+        return None
     lid = alias_lid(claim.gid.guid)
     if lid is not None:
         text = f"{said}, the alias of LID {lid}, which no port has now ({standing.why}): LIDs were assigned anew"

@@ -28,3 +28,8 @@ def flid_of(gid: Gid) -> int | None:
     if prefix >> _SITE_LOCAL_SHIFT != _SITE_LOCAL or prefix >> 32 & 0x3FFFFF:
         return None
     return prefix >> 16 & 0xFFFF or None
+
+
+def prefix_text(prefix: int) -> str:
+    """A subnet's prefix as the first half of a GID: ``fe80:0000:0000:0000``."""
+    return str(Gid(prefix << 64))[:19]

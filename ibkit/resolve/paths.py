@@ -182,7 +182,7 @@ class Finder:
             return Found(PathRecord(dgid=target.gid), None, (), (Problem("no-source-port", text),))
         from ibkit.resolve.roce import choose
 
-        choice = choose(port, None, target.gid, own.device)
+        choice = choose(port, target.claim.netdev if target.claim else None, target.gid, own.device)
         own = own._replace(gid=choice.gid, gid_index=choice.gid_index)
         path = PathRecord(choice.gid, target.gid)
         return Found(path, own, roce=choice, is_known=choice.gid is not None)

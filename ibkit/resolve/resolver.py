@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
 from ibkit.model.ids import Gid, PKey
 from ibkit.model.resolution import (
     ACM,
@@ -24,12 +25,13 @@ from ibkit.model.resolution import (
     Resolution,
     Step,
 )
+from ibkit.model.talk import same_subnet
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve import claims as sources
 from ibkit.resolve import queries, routed
-from ibkit.resolve.compare import ABSENT, ELSEWHERE, PRESENT, UNSEEN, Standing, settle
-from ibkit.resolve.gids import alias_lid, is_ip_gid
+from ibkit.resolve.compare import ABSENT, ELSEWHERE, MOVED, PRESENT, UNSEEN, Standing, settle
+from ibkit.resolve.gids import alias_lid, is_ip_gid, prefix_text
 from ibkit.resolve.missing import explain
 from ibkit.resolve.nodes import Port
 from ibkit.resolve.paths import Finder, Target
@@ -135,6 +137,8 @@ class Resolver:
         claims = [claim for part in parts for claim in part.claims]
         problems = tuple(dict.fromkeys(problem for part in parts for problem in part.problems))
         found = self._by_port([part for part in parts if part.claim is not None])
+        if all(part.claim and _is_only_roce(part.claim) for part in found) and self._fabric_claims(query):
+            found = []  # addresses of a management network, it may be: the host's InfiniBand ports are meant
         if len(found) == 1 or self._are_one_host(found):
             return [self._answer(query, part.claim, part.claims, problems) for part in found if part.claim]
         if found:
@@ -158,6 +162,8 @@ class Resolver:
             if infer or any(claim.gid for claim in claims):
                 claims = [*claims, *sources.inferred_from_names(view.nodes, view, names)]
         standings = {claim.gid: self._standing(claim.gid) for claim in claims if claim.gid is not None}
+        moved = [one.port for one in standings.values() if one.state == MOVED and one.port]
+        claims = [*claims, *sources.of_moved_ports(view, moved)]
         settled = settle(text, claims, standings, meant)
         return _Part(settled.claim, claims, (*settled.problems, *_unreachable(text, claims)))
 
@@ -207,6 +213,9 @@ class Resolver:
         if standing.state == ABSENT:
             text = f"{query.text}: no port of the fabric has this GID ({standing.why})"
             problems.append(Problem("gid-not-in-fabric", text, None, self._view.nodes.fabric.source))
+        if standing.state == MOVED:
+            text = f"{query.text}: {standing.port} has this GUID, and is in the subnet {standing.why}"
+            problems.append(Problem("wrong-prefix", text, None, self._view.nodes.fabric.source))
         claims = [*claims, *(claim for claim, _ in self._fabric_claims(query))]
         return self._answer(query, Claim("query", gid, "as asked"), claims, problems)
 
@@ -308,7 +317,14 @@ class Resolver:
         if own_subnet is not False:
             port = port or (view.nodes.by_lid(lid) if lid else None)
         if port is not None:
-            return Standing(PRESENT, port)
+            real = sources.gid_of(view, port)
+            if (
+                real is None
+                or gid.subnet_prefix == LINK_LOCAL_PREFIX
+                or same_subnet(real.subnet_prefix, gid.subnet_prefix)
+            ):
+                return Standing(PRESENT, port)
+            return Standing(MOVED, port, prefix_text(real.subnet_prefix))
         if own_subnet is False:
             return Standing(ELSEWHERE)
         if own_subnet is None or not view.nodes.is_whole:
