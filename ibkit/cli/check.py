@@ -21,9 +21,10 @@ from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.check import COLUMNS, check_document, check_rows, explained, is_complete, nagios_line
 from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
-from ibkit.rules.collecting import collect, compare_with, problems_of, sample_again
+from ibkit.rules.collecting import collect, compare_with, expecting, problems_of, sample_again
 from ibkit.rules.engine import diagnose
 from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, Collected, Evidence
+from ibkit.rules.expectation_file import read_expectations
 from ibkit.rules.rule import Rule
 from ibkit.sources.site import Site
 
@@ -54,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--interval", metavar="SECONDS", type=_seconds, help="read the counters twice, so long apart, and judge rates"
     )
     samples.add_argument("--since", metavar="PATH", help="an earlier capture: judge what changed since then")
+    parser.add_argument(
+        "--expect",
+        metavar="FILE",
+        help="expectations to compare with, limits and waivers (ibkit expect)",
+    )
     parser.add_argument("--nagios", action="store_true", help="one line and performance data, for monitoring")
 
 
@@ -62,8 +68,9 @@ def run(args: argparse.Namespace) -> int:
     if args.explain:
         return _explain(args.explain)
     rules = _chosen(args.rule)
+    expected = read_expectations(args.expect) if args.expect else None
     wanted = {part for rule in rules for part in rule.needs}
-    collected = _collected(args, wanted)
+    collected = expecting(_collected(args, wanted), expected)
     diagnosis = diagnose(Evidence(collected), rules)
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ibkit.model.fabric import SWITCH, Fabric, Link
-from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided
-from ibkit.model.ids import Guid
-from ibkit.model.rates import rate_gbps, speed_rank, width_speed
-from ibkit.rules.evidence import CHANGE, EARLIER, FABRIC, Evidence, Tally, counted, first_few
+from ibkit.model.findings import CRITICAL, WARNING, Finding, Undecided
+from ibkit.model.rates import rate_gbps, speed_rank
+from ibkit.rules.evidence import CHANGE, EARLIER, FABRIC, Evidence, Tally, counted
+from ibkit.rules.missing import missing_from
 from ibkit.rules.rule import Limit, Limits, rule
 from ibkit.rules.tallies import by_link, finding_of, spell
 
@@ -24,8 +23,8 @@ _CORRECTED = speed_rank("HDR") or 0
 def link_gone(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A link that was up in the earlier capture is not there any more, or the node behind it is gone as a whole.
 
-    Threshold: none. Ports that were never seen up are no finding, nor is a link that was moved: that is information.
-    Where one of the two sweeps is not known to be complete there is no verdict.
+    Threshold: none. Ports that were never seen up are no finding; a link that was moved is information. What is merely
+    not in a sweep that is not known to be complete is not decided.
 
     Why: what was behind it is cut off, or the fabric has less bandwidth than it was built for.
 
@@ -34,95 +33,9 @@ def link_gone(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecide
 
     Else: a host that was switched off on purpose, or moved to another switch.
     """
-    before, now = evidence.collected.earlier, evidence.fabric
-    if before is None:
-        return
-    if not (before.complete and now.complete):
-        which = "earlier" if not before.complete else "later"
-        yield Undecided(f"the {which} sweep is not known to be complete, so what is missing from it proves nothing",
-                        "record a capture on a host where ibnetdiscover ends well")  # fmt: skip
-        return
-    there = {(link.a, link.b) for link in now.links}
-    gone = [link for link in before.links if (link.a, link.b) not in there]
-    lost = {guid for guid in before.nodes if guid not in now.nodes}
-    for nodes in _islands(lost, gone):
-        yield _gone_nodes(evidence, before, nodes, gone)
-    for link in gone:
-        if link.a.guid not in lost and link.b.guid not in lost:
-            yield _gone_link(evidence, before, link)
-
-
-def _islands(lost: set[Guid], gone: list[Link]) -> Iterator[set[Guid]]:
-    """The lost nodes that were linked to each other, together: they are mostly gone because one of them is."""
-    peers: dict[Guid, set[Guid]] = {guid: set() for guid in lost}
-    for link in gone:
-        if link.a.guid in lost and link.b.guid in lost:
-            peers[link.a.guid].add(link.b.guid)
-            peers[link.b.guid].add(link.a.guid)
-    left = dict.fromkeys(sorted(lost))
-    while left:
-        island: set[Guid] = set()
-        queue = [next(iter(left))]
-        while queue:
-            guid = queue.pop()
-            if guid not in island:
-                island.add(guid)
-                queue += peers[guid]
-        left = {guid: None for guid in left if guid not in island}
-        yield island
-
-
-def _gone_nodes(evidence: Evidence, before: Fabric, nodes: set[Guid], gone: list[Link]) -> Finding:
-    """One incident for nodes that are gone together: first the switch that had most links."""
-    links = [link for link in gone if link.a.guid in nodes or link.b.guid in nodes]
-    counts = dict.fromkeys(sorted(nodes), 0)
-    for link in links:
-        for guid in {link.a.guid, link.b.guid} & nodes:
-            counts[guid] += 1
-    first = max(counts, key=lambda guid: (before.nodes[guid].type == SWITCH, counts[guid]))
-    others = [_place(before, guid) for guid in counts if guid != first]
-    what = f"the node is gone, with its {counted(counts[first], 'link')}"
-    if others:
-        what += f", and so is what was behind it: {first_few((place.text for place in others), 3)}"
-    fact = Fact(f"{counted(len(nodes), 'node')} with {counted(len(links), 'link')} in the earlier sweep", before.source)
-    since = evidence.collected.since
-    members = [Finding("the node is gone", (place,), (), CRITICAL, "R10", "link-gone", since) for place in others]
-    members += [
-        Finding("the link is gone", _ends(before, link), (_was(before, link),), CRITICAL, "R10", "link-gone", since)
-        for link in links
-    ]
-    return Finding(what, (_place(before, first),), (fact,), since=since, members=tuple(members))
-
-
-def _gone_link(evidence: Evidence, before: Fabric, link: Link) -> Finding:
-    """Both of its nodes are there. Where an end has another link now, it was moved."""
-    since = evidence.collected.since
-    moved = next((end for end in (link.a, link.b) if end in evidence.link_at), None)
-    peer = evidence.peer_of(moved) if moved else None
-    if moved is None or peer is None:
-        what, severity = "the link is gone; both of its nodes are there", ""
-    else:
-        what = f"the link was moved: {evidence.place(moved).text} is linked to {evidence.place(peer).text} now"
-        severity = INFO
-    return Finding(what, _ends(before, link), (_was(before, link),), severity=severity, since=since)
-
-
-def _was(before: Fabric, link: Link) -> Fact:
-    rate = width_speed(link.width, link.speed) or "its rate is not known"
-    return Fact(f"in the earlier sweep there is a link here ({rate})", before.source)
-
-
-def _ends(fabric: Fabric, link: Link) -> tuple[Place, ...]:
-    return tuple(_place(fabric, end.guid, end.port) for end in (link.a, link.b))
-
-
-def _place(fabric: Fabric, guid: Guid, number: int | None = None) -> Place:
-    node = fabric.nodes[guid]
-    port = next((port for port in node.ports if port.number == number), None)
-    return Place(
-        guid=guid, name=node.name, port=number, label=port.label if port else None,
-        port_guid=port.guid if port else None,
-    )  # fmt: skip
+    before = evidence.collected.earlier
+    if before is not None:
+        yield from missing_from(evidence, before, "in the earlier sweep")
 
 
 @rule(

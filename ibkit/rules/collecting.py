@@ -22,6 +22,7 @@ from ibkit.model import partitions as partition_model
 from ibkit.model import subnet_manager as manager_model
 from ibkit.model.checks import HostChecks
 from ibkit.model.counters import FabricCounters, change_between, doubt_of_no_errors
+from ibkit.model.expectations import Expectations
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, Fabric
 from ibkit.model.findings import LookedAt
 from ibkit.model.host import HostHcas
@@ -92,8 +93,16 @@ def collect(
     parts.lacks |= {CHANGE: _TWO_SAMPLES, EARLIER: _NO_EARLIER, EXPECTED: _NO_EXPECTATIONS}
     return Collected(
         hosts, checks, fabric, counters, managers, partitions, lacks=parts.lacks, looked_at=tuple(parts.looked_at),
-        counted_at=(begun, clock()),
+        counted_at=(begun, clock()), day=_day(site),
     )  # fmt: skip
+
+
+def expecting(collected: Collected, expected: Expectations | None) -> Collected:
+    """The collection with what is expected of it."""
+    if expected is None:
+        return collected
+    lacks = {part: lack for part, lack in collected.lacks.items() if part != EXPECTED}
+    return collected._replace(expected=expected, lacks=lacks)
 
 
 def compare_with(earlier: Collected, later: Collected, seconds: float, since: str) -> Collected:
@@ -145,6 +154,11 @@ def sample_again(
     looked_at = (*kept, *parts.looked_at)
     later = first._replace(counters=counters, lacks=lacks, looked_at=looked_at)
     return _with_change(first, later, seconds, f"in the {spell(seconds)} of this run")
+
+
+def _day(site: Site) -> str:
+    """The date of a capture, else today's: what waivers are held against."""
+    return (site.origin.time or time.strftime("%Y-%m-%d"))[:10]
 
 
 def problems_of(collected: Collected) -> list[Problem]:

@@ -8,22 +8,22 @@ from ibkit.model.findings import Diagnosis, Finding, Undecided, rank
 from ibkit.rules.evidence import Evidence
 from ibkit.rules.incidents import into_incidents
 from ibkit.rules.rule import Limits, Rule
+from ibkit.rules.waivers import split_by_waivers
 
 
-def diagnose(
-    evidence: Evidence, rules: Sequence[Rule], overrides: Mapping[str, Mapping[str, float]] | None = None
-) -> Diagnosis:
-    """What all rules say. ``overrides`` has other limits, by the number or the name of a rule."""
+def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
+    """What all rules say, with the limits and the waivers of the expectations, where there are any."""
     findings: list[Finding] = []
     undecided: list[Undecided] = []
     for rule in rules:
-        for said in _run(rule, evidence, limits_of(rule, overrides or {})):
+        for said in _run(rule, evidence, limits_of(rule, evidence.expected.limits)):
             if isinstance(said, Finding):
                 findings.append(said)
             else:
                 undecided.append(said)
-    found = sorted(into_incidents(findings, evidence), key=order)
-    return Diagnosis(tuple(found), tuple(dict.fromkeys(undecided)), evidence.collected.looked_at)
+    shown, waived = split_by_waivers(findings, evidence.expected.waivers, evidence.collected.day)
+    found = sorted(into_incidents(shown, evidence), key=order)
+    return Diagnosis(tuple(found), tuple(dict.fromkeys(undecided)), evidence.collected.looked_at, tuple(waived))
 
 
 def limits_of(rule: Rule, overrides: Mapping[str, Mapping[str, float]]) -> Limits:
@@ -49,11 +49,17 @@ def _run(rule: Rule, evidence: Evidence, limits: Limits) -> Iterator[Finding | U
         if isinstance(said, Undecided):
             yield said._replace(rule=rule.number, name=rule.name)
         else:
-            yield said._replace(
-                rule=rule.number,
-                name=rule.name,
-                severity=said.severity or rule.severity,
-                why=said.why or rule.paragraph("Why"),
-                fix=said.fix or rule.paragraph("Next"),
-                otherwise=said.otherwise or rule.paragraph("Else"),
-            )
+            yield _complete(said, rule)
+
+
+def _complete(said: Finding, rule: Rule) -> Finding:
+    """With what is the same for all findings of the rule; members that a rule made itself are its own, too."""
+    return said._replace(
+        rule=said.rule or rule.number,
+        name=said.name or rule.name,
+        severity=said.severity or rule.severity,
+        why=said.why or rule.paragraph("Why"),
+        fix=said.fix or rule.paragraph("Next"),
+        otherwise=said.otherwise or rule.paragraph("Else"),
+        members=tuple(_complete(member, rule) for member in said.members),
+    )

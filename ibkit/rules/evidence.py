@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ibkit.model.checks import HostChecks
 from ibkit.model.counters import ERRORS, FabricChange, FabricCounters, PortCounters
+from ibkit.model.expectations import Expectations, NodeLink, links_by_name
 from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Link, Node
 from ibkit.model.findings import LookedAt, Place
 from ibkit.model.graded_links import grade_links
@@ -40,7 +41,7 @@ class Collected(NamedTuple):
 
     ``change`` is what the counters counted between two samples; ``earlier`` and ``earlier_managers`` are of the earlier
     capture, ``seconds`` before this one. ``since`` says in words from when to when things changed. ``counted_at`` is
-    when reading the counters began and ended, by a clock of its own.
+    when reading the counters began and ended, by a clock of its own; ``day`` the ISO date of the evidence.
     """
 
     hosts: tuple[HostHcas, ...] | None = None
@@ -54,6 +55,8 @@ class Collected(NamedTuple):
     earlier_managers: SubnetManagers | None = None
     seconds: float | None = None
     since: str | None = None
+    expected: Expectations | None = None
+    day: str = ""
     counted_at: tuple[float, float] = (0.0, 0.0)
     lacks: Mapping[str, Lack] = MappingProxyType({})
     looked_at: tuple[LookedAt, ...] = ()
@@ -85,7 +88,9 @@ class Evidence:
         self.counters = collected.counters or FabricCounters((), None)
         self.change = collected.change
         self.managers = collected.managers or SubnetManagers(())
+        self.expected = collected.expected or Expectations()
         self.partitions = collected.partitions or Partitions(())
+        self._links_by_name: dict[str, dict[str, list[NodeLink]]] = {}
 
     def lack(self, part: str) -> Lack | None:
         """Why a part is not there; None where it is."""
@@ -185,6 +190,12 @@ class Evidence:
         """Whether the node of an end is a switch."""
         node = self.fabric.nodes.get(end.guid)
         return node is not None and node.type == SWITCH
+
+    def links_by_name(self, kind: str) -> dict[str, list[NodeLink]]:
+        """The links of hosts (channel adapters) or of switches, by name."""
+        if kind not in self._links_by_name:
+            self._links_by_name[kind] = links_by_name(self.fabric, kind)
+        return self._links_by_name[kind]
 
     def nodes(self, *types: str) -> Iterator[Node]:
         """The nodes of these types."""

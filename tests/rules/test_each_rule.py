@@ -18,6 +18,14 @@ from support.made_fabric import (
 )
 
 from ibkit.model.checks import Check, HostChecks
+from ibkit.model.expectations import (
+    Expectations,
+    ExpectedLink,
+    ExpectedPartition,
+    NodeGroup,
+    PortGroup,
+    Waiver,
+)
 from ibkit.model.host import PciFunction, PciLink
 from ibkit.model.ids import Guid, PKey
 from ibkit.model.partitions import Partitions, PortKeys, look_at
@@ -95,9 +103,9 @@ def keys(*tables: str, complete: bool | None = True, manager: str | None = None)
     for text in tables:
         where, *words = text.split()
         own = end(where)
-        ports.append(
-            PortKeys(own.guid, own.port, tuple(PKey(int(word, 16)) for word in words), Guid(own.guid + own.port))
-        )
+        numbers = tuple(PKey(int(word, 16)) for word in words)
+        name = f"host{where[1:].partition('[')[0]} mlx5_0"
+        ports.append(PortKeys(own.guid, own.port, numbers, Guid(own.guid + own.port), name=name))
     found = Partitions(tuple(ports), complete=complete, source="saquery PKTR")
     if manager:
         found = found._replace(manager=Guid(end(manager).guid + end(manager).port))
@@ -117,6 +125,22 @@ def boards(*firmware: str) -> Any:
         host._replace(hcas=tuple(hca._replace(board_id="MT_0000000223", firmware=version) for hca in host.hcas))
         for host, version in zip(found, firmware, strict=True)
     )
+
+
+def expect(**parts: Any) -> Parts:
+    return {"expected": Expectations(source="expect.toml", **parts)}
+
+
+def group(names: str, *ports: PortGroup) -> NodeGroup:
+    return NodeGroup(tuple(names.split()), ports)
+
+
+def one(number: int = 1, width: str | None = None, speed: str | None = None) -> PortGroup:
+    return PortGroup(number, None, width, speed)
+
+
+def cables(*texts: str) -> tuple[ExpectedLink, ...]:
+    return tuple(ExpectedLink(end(a), end(b)) for a, b in (text.split("-") for text in texts))
 
 
 def pci(*links: tuple[int, float, int, float]) -> PciFunction:
@@ -389,6 +413,57 @@ CASES: dict[str, Case] = {
     "host-not-ready": Case(
         {"checks": checked("providers", "missing")}, [("warning", "n1:None:None")],
         {"checks": checked("memlock", "limited")}, {},
+    ),
+    "missing-hosts": Case(
+        {"fabric": PAIR, **expect(hosts=(group("host1 host2", one()),))}, [("critical", "host2")],
+        {"fabric": PAIR, **expect(hosts=(group("host1", one()),))},
+        {"fabric": fabric("h1[1]-s1[1]", complete=None), **expect(hosts=(group("host1 host2", one()),))},
+    ),
+    "missing-ports": Case(
+        {"fabric": PAIR, **expect(hosts=(group("host1", one(2)),))}, [("critical", "h1")],
+        {"fabric": PAIR, **expect(hosts=(group("host1", one(1)),), switches=(group("switch1"),))},
+        {"fabric": fabric("h1[1]-s1[1]", complete=False), **expect(hosts=(group("host1", one(2)),))},
+    ),
+    "slower-than-expected": Case(
+        {"fabric": PAIR, **expect(hosts=(group("host1", one(1, "4x", "NDR")),))}, [("warning", "s1[1] h1[1]")],
+        {"fabric": PAIR, **expect(hosts=(group("host1", one(1, "4x", "EDR")),))},
+        {"fabric": fabric("h1[1]-s1[1] 4x ???"), **expect(hosts=(group("host1", one(1, "4x", "EDR")),))},
+    ),
+    "unexpected-hosts": Case(
+        {"fabric": PAIR, **expect(hosts=())}, [("info", "h1")],
+        {"fabric": PAIR, **expect(hosts=(group("host1", one()),))}, {"fabric": PAIR},
+    ),
+    "cabling": Case(
+        {"fabric": fabric("h1[1]-s1[1]", "h2[1]-s1[3]"), **expect(links=cables("h1[1]-s1[1]", "h2[1]-s1[2]"))},
+        [("info", "s1[2] h2[1]")],
+        {"fabric": PAIR, **expect(links=cables("h1[1]-s1[1]"))},
+        {"fabric": fabric("h1[1]-s1[1]", complete=None), **expect(links=cables("h1[1]-s1[1]", "h2[1]-s1[2]"))},
+    ),
+    "extra-links": Case(
+        {"fabric": PAIR, **expect(links=())}, [("info", "s1[1] h1[1]")],
+        {"fabric": PAIR, **expect(links=cables("h1[1]-s1[1]"))}, {"fabric": PAIR},
+    ),
+    "firmware-not-expected": Case(
+        {"hosts": boards("20.29.1016"), **expect(firmware={"MT_0000000223": "20.31.1014"})},
+        [("warning", "n1:mlx5_0:None")],
+        {"hosts": boards("20.31.1014"), **expect(firmware={"MT_0000000223": "20.31.1014"})},
+        {"hosts": boards("20.31.1014")},
+    ),
+    "partition-not-expected": Case(
+        {**keys("h1[1] 0x7fff"), **expect(partitions=(ExpectedPartition(0x7FFF, ("host1",), ()),))},
+        [("warning", "host1")],
+        {**keys("h1[1] 0x7fff"), **expect(partitions=(ExpectedPartition(0x7FFF, (), ("host1",)),))},
+        {**keys(complete=False), **expect(partitions=(ExpectedPartition(0x7FFF, ("host1",), ()),))},
+    ),
+    "fewer-standbys": Case(
+        {"managers": SubnetManagers((ONE_MASTER,), True), **expect(standbys=1)}, [("warning", "")],
+        {"managers": SubnetManagers((ONE_MASTER,), True), **expect(standbys=0)},
+        {"managers": SubnetManagers((ONE_MASTER,), None), **expect(standbys=1)},
+    ),
+    "waiver-expired": Case(
+        {**expect(waivers=(Waiver("R06", "*", "cable is ordered", "2026-11-30"),)), "day": "2026-12-01"},
+        [("warning", "")],
+        {**expect(waivers=(Waiver("R06", "*", "cable is ordered", "2026-12-01"),)), "day": "2026-12-01"}, {},
     ),
 }  # fmt: skip
 

@@ -113,9 +113,7 @@ def change(
     return FabricChange(changes, seconds, complete, (), "ibqueryerrors --details")
 
 
-def diagnosis(
-    rule: str | None = None, limits: Mapping[str, Mapping[str, float]] | None = None, **parts: Any
-) -> Diagnosis:
+def diagnosis(rule: str | None = None, **parts: Any) -> Diagnosis:
     """What the rules, or those of one number or name, say of these parts of the evidence.
 
     With ``change`` the counters are the later sample. Parts that are not given are absent.
@@ -127,11 +125,12 @@ def diagnosis(
         "hosts": collected.hosts, "host-checks": collected.checks, "fabric": collected.fabric,
         "counters": collected.counters, "two-samples": collected.change, "subnet-managers": collected.managers,
         "partitions": collected.partitions, "earlier-capture": collected.earlier or collected.earlier_managers,
+        "expectations": collected.expected,
     }  # fmt: skip
     lacks = {part: Lack(f"no {part}", f"collect {part}") for part in PARTS if values.get(part) is None}
     rules = catalogue.find(rule) if rule else catalogue.ALL
     assert rules, rule
-    return diagnose(Evidence(collected._replace(lacks={**lacks, **collected.lacks})), rules, limits)
+    return diagnose(Evidence(collected._replace(lacks={**lacks, **collected.lacks})), rules)
 
 
 def told(made: Diagnosis) -> list[tuple[str, str, str]]:
@@ -147,6 +146,9 @@ def short(finding: Finding) -> str:
     """The places as on paper: ``h1[1] s1[4]``."""
     words = []
     for place in finding.places:
+        if place.host is None and place.guid is None:
+            words.append(str(place.name))
+            continue
         if place.guid is None or place.host is not None:
             words.append(f"{place.host}:{place.device}:{place.port}")
             continue

@@ -1,0 +1,42 @@
+"""Findings that somebody knows of, and has written down why and until when (ibkit.model.expectations)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ibkit.model.expectations import Waiver
+from ibkit.model.findings import Finding
+from ibkit.model.node_names import host_of
+
+
+def split_by_waivers(
+    findings: Sequence[Finding], waivers: Sequence[Waiver], day: str
+) -> tuple[list[Finding], list[Finding]]:
+    """Those to show, and those that a waiver covers on this ISO date. A waiver holds through its last day."""
+    holding = [(waiver, _pattern(waiver.where)) for waiver in waivers if waiver.until is None or day <= waiver.until]
+    shown: list[Finding] = []
+    waived: list[Finding] = []
+    for finding in findings:
+        covered = any(
+            waiver.rule in (finding.rule, finding.name) and any(map(pattern.fullmatch, _texts(finding)))
+            for waiver, pattern in holding
+        )
+        (waived if covered else shown).append(finding)
+    return shown, waived
+
+
+def _pattern(where: str) -> re.Pattern[str]:
+    """Only * and ? mean something: names have brackets and dots of their own."""
+    parts = {"*": ".*", "?": "."}
+    return re.compile("".join(parts.get(one, re.escape(one)) for one in re.sub(r"\*+", "*", where)), re.DOTALL)
+
+
+def _texts(finding: Finding) -> Iterator[str]:
+    """What a waiver may name: the place as it is shown, each end, its host, its GUID."""
+    yield finding.where
+    for place in finding.places:
+        yield place.text
+        for text in (place.name, host_of(place.name), place.host, place.guid, place.port_guid):
+            if text:
+                yield str(text)
