@@ -259,15 +259,9 @@ def _second_leg(case: Case) -> _Told:
         return what, BAD, text, "the destination's port, its alias, and a partition in common with the router"
     path = case.second.records[0]
     first = case.first.records[0] if case.first and case.first.records else PathRecord()
-    both = [f"{word} {least}" for word, least in (
-        ("MTU", _least(path.mtu_bytes, first.mtu_bytes)), ("rate", _least(path.rate_gbps, first.rate_gbps)),
-    ) if least is not None]  # fmt: skip
-    return (
-        what,
-        OK,
-        f"LID {path.slid} to LID {path.dlid}; of both legs the least is {', '.join(both) or 'not known'}",
-        None,
-    )
+    mtu, rate = _least(path.mtu_bytes, first.mtu_bytes), _least(path.rate_gbps, first.rate_gbps)
+    text = f"LID {path.slid} to LID {path.dlid}; over both legs at most MTU {_shown(mtu)} bytes, {_shown(rate)} Gb/s"
+    return what, OK, text, None
 
 
 def _way_back(case: Case) -> _Told:
