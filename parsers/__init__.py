@@ -238,7 +238,7 @@ _TOOLS = (
     Format(
         "ibdiagnet2.db_csv",
         "fabric",
-        r"START_[A-Z][A-Z0-9_]{1,60}[ \t]{0,9}\n[ \t>|\u2502]{0,40}\"?[A-Za-z]\w{0,60}\"?,",
+        r"START_[A-Z][A-Z0-9_()]{1,100}[ \t]{0,9}\n[ \t>|\u2502]{0,40}\"?[A-Za-z]\w{0,60}\"?,",
         ("START_",),
         "ibdiagnet_csv",
     ),
@@ -248,6 +248,20 @@ _TOOLS = (
         rf"\"[^\n]{{1,80}}\", {{0,9}}[^,\"\n]{{1,40}}, {{0,9}}{_GUID}, LID \d",
         (", LID ",),
         "net_dump",
+    ),
+    Format(
+        "ibdiagnet2.net_dump_ext",
+        "parse",
+        r"Ty {1,40}: {1,40}# {1,40}: {1,9}#IB {1,9}: {1,40}GUID ",
+        ("#IB",),
+        "net_dump_ext",
+    ),
+    Format(
+        "ibdiagnet2.log",
+        "parse",
+        r"-[EW]- (?:Link: \S|\S{1,300}/P[\d/]{1,16} - )|Running version {0,9}: \"IBDIAGNET ",
+        ("-E- ", "-W- ", "IBDIAGNET"),
+        "ibdiagnet_log",
     ),
     Format(
         "partitions.conf",

@@ -3,7 +3,8 @@
 ibdiagnet is closed source: which sections and columns there are differs by version and options, so nothing is known
 here but the shape. Names of columns come in several spellings (NodeGUID, NodeGuid; PortNum, PortNumber), hence
 ``Section.column``. ``N/A`` is None. Texts are quoted, quotes in them are not escaped: a node's name, the first column,
-is read from the outside in. The file's shape is that of OpenSM's ``opensm-smdb.dump`` too.
+and a finding's summary, the last, are read from the outside in. The file's shape is that of OpenSM's
+``opensm-smdb.dump`` too.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 
-_START = re.compile(r"START_([A-Z][A-Z0-9_]{1,60})\s*\Z")
-_END = re.compile(r"END_([A-Z][A-Z0-9_]{1,60})\s*\Z")
+#: ``ERRORS_PORTS_COUNTERS_DIFFERENCE_CHECK_(DURING_RUN)`` is a name, too.
+_START = re.compile(r"START_([A-Z][A-Z0-9_()]{1,100})\s*\Z")
+_END = re.compile(r"END_([A-Z][A-Z0-9_()]{1,100})\s*\Z")
 
 
 class Row(NamedTuple):
@@ -125,7 +127,13 @@ def _values(line: str, count: int) -> tuple[str | None, ...] | None:
         else:
             values[0] = first[1:-1]
     else:
-        values = _quoted(line)
+        # From the left, where the last column alone is a text: the summary of a finding
+        values = line.split(",", count - 1)
+        last = values[-1].rstrip()
+        if len(last) < 2 or last[0] != '"' or last[-1] != '"' or any('"' in value for value in values[:-1]):
+            values = _quoted(line)
+        else:
+            values[-1] = last[1:-1]
     if len(values) != count:
         return None
     return tuple([None if value == "N/A" else value for value in map(str.strip, values)])

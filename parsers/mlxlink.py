@@ -16,33 +16,18 @@ import re
 from collections.abc import Callable
 
 from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.bit_errors import BitErrorRatio, ratio_of
 from ibkit.parsers.erased import TypeVar
 from ibkit.parsers.lines import count_of
 from ibkit.parsers.mlxlink_sections import COUNTERS, MODULE, PORT, SUPPORTED, TOOL, TROUBLESHOOTING, read
 from ibkit.parsers.records import NamedTuple
 
-#: Magnitudes of a ratio from here on are the register's floor.
-FLOOR_MAGNITUDE = 250
 #: More lanes than a port has.
 MAX_LANES = 64
 
-_RATIO = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,9})?)[Ee]-([0-9]{1,3})\Z")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}(?:\.[0-9]{1,12})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _MEASURED = re.compile(r"(?P<values>\S{1,200}) ?\[(?P<low>\S{1,20}?)\.\.(?P<high>\S{1,20})\]\Z")
 _LISTED = re.compile(r"(?:0x[0-9a-fA-F]{1,8} )?\((?P<values>.*)\)\Z")
-
-
-class BitErrorRatio(NamedTuple):
-    """``text`` is as printed, ``ratio`` None where no errors were seen or the register holds none."""
-
-    text: str
-    ratio: float | None
-
-    @property
-    def none_seen(self) -> bool:
-        """The register stands at its floor: not one error since it was cleared."""
-        found = _RATIO.match(self.text)
-        return found is not None and float(found[1]) > 0 and int(found[2]) >= FLOOR_MAGNITUDE
 
 
 class PhysicalCounters(NamedTuple):
@@ -200,12 +185,12 @@ def _counters(rows: _Rows) -> PhysicalCounters:
     return PhysicalCounters(
         rows.value("Time Since Last Clear [Min]", _number),
         rows.value("Symbol Errors", count_of),
-        rows.value("Symbol BER", _ratio),
+        rows.value("Symbol BER", ratio_of),
         rows.value("Effective Physical Errors", count_of),
-        rows.value("Effective Physical BER", _ratio),
+        rows.value("Effective Physical BER", ratio_of),
         rows.value("Raw Physical Errors Per Lane", lambda text: _each(text, count_of)),
-        rows.value("Raw Physical BER Per Lane", lambda text: _each(text, _ratio)),
-        rows.value("Raw Physical BER", _ratio),
+        rows.value("Raw Physical BER Per Lane", lambda text: _each(text, ratio_of)),
+        rows.value("Raw Physical BER", ratio_of),
         rows.value("Link Down Counter", count_of),
         rows.value("Link Error Recovery Counter", count_of),
     )
@@ -238,15 +223,6 @@ def _module(rows: _Rows) -> TransceiverInfo:
 
 def _number(text: str) -> float | None:
     return float(text) if _NUMBER.match(text) else None
-
-
-def _ratio(text: str) -> BitErrorRatio | None:
-    """A coefficient of 0 is what an empty register holds."""
-    found = _RATIO.match(text)
-    if not found:
-        return None
-    measured = float(found[1]) > 0 and int(found[2]) < FLOOR_MAGNITUDE
-    return BitErrorRatio(text, float(text) if measured else None)
 
 
 def _each(text: str, read_value: Callable[[str], T | None]) -> tuple[T, ...] | None:

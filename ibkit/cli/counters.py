@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
-from ibkit.collectors.counters import PORT_TOOL, SWEEP_TOOL, collect_counters
+from ibkit.collectors.counters import READS, collect_counters
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.counters import (
     counters_columns,
@@ -148,7 +148,7 @@ def _refuse_other_tools(site: Site) -> None:
     if site.origin.kind == "raw":
         from ibkit.sources.raw import require_tool
 
-        require_tool(site, (SWEEP_TOOL, PORT_TOOL), "counters")
+        require_tool(site, READS, "counters")
 
 
 def _chosen(ports: Sequence[Counted], args: argparse.Namespace) -> tuple[Counted, ...]:

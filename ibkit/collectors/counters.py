@@ -1,5 +1,7 @@
 """Port counters of the fabric, from ibqueryerrors; of this host's ports, from perfquery. Nothing is ever cleared.
 
+Of a file that somebody saved, ibdiagnet's ``ibdiagnet2.db_csv`` is read, too.
+
 No command prints all counters of all ports. ibqueryerrors has a form for the data counters of every port, and one for
 the error counters of the ports that have any: two sweeps are all of it.
 """
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.collectors.counter_pages import UNKNOWN_PORT, LocalPort, Pages
 from ibkit.collectors.counter_sweeps import SweepReading, doubt_of_selection, ports_of, repetitions, summary_of
+from ibkit.collectors.counter_tables import SECTIONS, counters_of_tables
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
 from ibkit.collectors.routes import describe
 from ibkit.collectors.sysfs import CLASS
@@ -18,7 +21,7 @@ from ibkit.model.counters import FabricCounters
 from ibkit.model.fabric import Fabric
 from ibkit.model.ids import Gid, Guid
 from ibkit.parsers import diag_messages as diag
-from ibkit.parsers import ibqueryerrors, perfquery
+from ibkit.parsers import ibdiagnet_csv, ibqueryerrors, perfquery
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.diag_messages import Message
 from ibkit.parsers.ibqueryerrors import DATA, ERRORS, QueryFailure
@@ -26,7 +29,9 @@ from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import MISSING, NOT_RECORDED, TIMEOUT, CommandAnswer, Source
 from ibkit.sources.raw import RawSource
 
-SWEEP_TOOL, PORT_TOOL = "ibqueryerrors", "perfquery"
+SWEEP_TOOL, PORT_TOOL, TABLES = "ibqueryerrors", "perfquery", "ibdiagnet2.db_csv"
+#: Whose output is read of a file that somebody saved.
+READS = (SWEEP_TOOL, PORT_TOOL, TABLES)
 #: 11,200 HCAs take half a minute; each port that does not answer costs seconds (seconds).
 SWEEP_DEADLINE_SECONDS = 600.0
 PORT_DEADLINE_SECONDS = 20.0
@@ -52,10 +57,12 @@ _NO_FABRIC = Fabric({}, (), None)
 def collect_counters(source: Source, through: Through = ANY_PORT) -> FabricCounters:
     """Absolute counters of all ports of the fabric; those of this host's ports where the sweep has nothing to say.
 
-    Of a text that somebody saved, the output of both tools is read.
+    Of a text that somebody saved, the output of both tools is read; or a file of ibdiagnet.
     """
-    fabric = _sweep(source, through)
     raw = isinstance(source, RawSource)
+    if raw and (tables := _tables(source)):
+        return tables
+    fabric = _sweep(source, through)
     if (fabric.ports and not raw) or any(problem.kind in _HOPELESS for problem in fabric.problems):
         return fabric
     local = _query_ports(source, through)
@@ -68,6 +75,18 @@ def collect_counters(source: Source, through: Through = ANY_PORT) -> FabricCount
     more = tuple(port for port in local.ports if (port.lid, port.port) not in lids)
     complete = False if local.complete is False else fabric.complete
     return fabric._replace(ports=fabric.ports + more, complete=complete, problems=fabric.problems + local.problems)
+
+
+def _tables(source: Source) -> FabricCounters | None:
+    """The file of ibdiagnet; None where it is none, or the text of several tools."""
+    answer = source.run((TABLES,))
+    if answer.failure:
+        return None
+    label = label_of(source, answer)
+    try:
+        return counters_of_tables(ibdiagnet_csv.parse(answer.out, source=label, sections=SECTIONS), label)
+    except NotThisFormat:
+        return None
 
 
 # The fabric: ibqueryerrors

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ibkit.collectors.counter_pages import LocalPort, Pages
-from ibkit.collectors.counters import DATA_OPTIONS, SWEEP_TOOL, collect_counters
+from ibkit.collectors.counters import DATA_OPTIONS, SWEEP_TOOL, TABLES, collect_counters
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
 from ibkit.collectors.sa_fabric import with_info
 from ibkit.model.counters import PortCounters
@@ -152,7 +152,7 @@ def _from_sweep(
 ) -> tuple[dict[End, PortCounters], tuple[Problem, ...]]:
     """What a capture or a text holds of all ports' counters."""
     if isinstance(source, RawSource):
-        if not source.holds(SWEEP_TOOL):
+        if not (source.holds(SWEEP_TOOL) or source.holds(TABLES)):
             return {}, ()
     else:
         size = len(source.run((SWEEP_TOOL, *DATA_OPTIONS)).stdout)

@@ -37,6 +37,16 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "replay of details-data-report.txt" in err
 
 
+def test_tables_of_ibdiagnet(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "--from", TOOLS / "ibdiagnet2.db_csv/counters.txt", "--errors", "--json")
+    ports = json.loads(out)["ports"]
+    assert (status, [(port["node"], port["port"]) for port in ports]) == (
+        1, [("MF0;leaf1:MQM8700/U1", 1), ("MF0;leaf1:MQM8700/U1", 2)],
+    )  # fmt: skip
+    status, out, err = run(capsys, "--from", TOOLS / "ibdiagnet2.db_csv/small.txt", "--json")
+    assert (status, json.loads(out)["ports"], "no section PM_INFO" in err) == (3, [], True)
+
+
 def test_errors_are_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "--from", TOOLS / "perfquery/loop.txt", "--errors")
     assert status == 1

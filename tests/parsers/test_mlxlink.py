@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ibkit.parsers import mlxlink, mlxlink_pcie
 from ibkit.parsers.base import NotThisFormat
-from ibkit.parsers.mlxlink import BitErrorRatio, Measured, MlxlinkPort, PhysicalCounters
+from ibkit.parsers.bit_errors import BitErrorRatio
+from ibkit.parsers.mlxlink import Measured, MlxlinkPort, PhysicalCounters
 from ibkit.parsers.mlxlink_pcie import PcieLink
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
