@@ -67,8 +67,6 @@ class _Grader:
             return grade
         if plane is not None and plane.is_slower(link):
             return plane.grade
-        if grade.verdict == OK and grade.cause is None and plane is None:  # its ports say that they can do no more
-            return self._like.both_faster(link, a, b) or grade
         if grade.verdict == OK and plane is None and self._like.is_slower_speed(link):
             return _PORTS_CAN_NO_MORE
         if grade.cause != NO_ABILITIES:
@@ -174,20 +172,15 @@ class _LikeLinks:
 
     def suspicion(self, link: Link, a: Node, b: Node) -> LinkGrade | None:
         """That it is slower than like links; None where it is not, or where none are like it."""
-        rate = _comparable(link, a, b)
-        if rate is None:
+        rate = _rate(link)
+        if rate is None or (lanes(link.width) == 2 and (has_split_ports(a) or has_split_ports(b))):
             return None
+        if rate < min(self._best.get(guid, 0.0) for guid in (a.guid, b.guid)):
+            return LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links")
         usual = self._usual(a, b)
         if usual is not None and rate < usual[0]:
             text = f"the other HCAs of this kind here run at {usual[1]}: another card, or a fault"
-            return self.both_faster(link, a, b) or LinkGrade(SUSPECTED, HCAS_FASTER, text)
-        return self.both_faster(link, a, b)
-
-    def both_faster(self, link: Link, a: Node, b: Node) -> LinkGrade | None:
-        """That both ends have faster links."""
-        rate = _comparable(link, a, b)
-        if rate is not None and rate < min(self._best.get(guid, 0.0) for guid in (a.guid, b.guid)):
-            return LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links")
+            return LinkGrade(SUSPECTED, HCAS_FASTER, text)
         return None
 
     def _usual(self, a: Node, b: Node) -> tuple[float, str] | None:
@@ -205,8 +198,3 @@ def _rate(link: Link) -> float | None:
     """Gb/s, of four lanes at most: how many more a chassis has inside says nothing about its other ports."""
     count, lane = lanes(link.width), lane_gbps(link.speed)
     return None if count is None or lane is None else min(count, _FOUR_LANES) * lane
-
-
-def _comparable(link: Link, a: Node, b: Node) -> float | None:
-    """Its rate; None for one that is not known, or that a split port may have."""
-    return None if lanes(link.width) == 2 and (has_split_ports(a) or has_split_ports(b)) else _rate(link)

@@ -2,7 +2,7 @@
 
     python tests/support/record_fat_tree.py fixtures/fat-tree
 
-Needs ibsim, OpenSM, infiniband-diags, and root (for a host name of its own, in a UTS namespace).
+Needs ibsim, OpenSM, infiniband-diags, gcc, and root (for a host name of its own, in a UTS namespace).
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def main(target: str) -> int:
         for old, new in HOSTS.items():
             text = text.replace(old, new)
         log.write_text(text)
-        with simulation(TREE.netlist(), Path(name), attach_to=f"H-{HCA_BASE:016x}") as fabric:
+        attach_to = f"H-{HCA_BASE:016x}"
+        with simulation(TREE.netlist(), Path(name), attach_to=attach_to, whole_answers=True) as fabric:
             for line in COUNTERS:
                 fabric.console(line)
             words = [sys.executable, "-m", "ibkit", "capture", "-o", str(Path(target).resolve())]
