@@ -224,8 +224,8 @@ class _Reader:
             found = _LINK.match(text) if isinstance(text, str) else None
             if not found or not (int(found[2]) <= 254 and int(found[4]) <= 254):
                 self.fail_text(str(text), f"{_short(text)} is no link", 'write "GUID/PORT GUID/PORT text"')
-            ends = sorted([End(Guid.parse(found[1]), int(found[2])), End(Guid.parse(found[3]), int(found[4]))])
-            links.append(ExpectedLink(ends[0], ends[1], found[5] or ""))
+            a, b = End(Guid.parse(found[1]), int(found[2])), End(Guid.parse(found[3]), int(found[4]))
+            links.append(ExpectedLink(a, b, found[5] or ""))
         return tuple(links)
 
     def _partitions(self, top: dict[str, Any]) -> tuple[ExpectedPartition, ...] | None:

@@ -19,11 +19,13 @@ _WITHOUT_MANAGER = frozenset({"port-initializing", "host-port-initializing", "no
 #: Rules about a link, the best explanation first: it is gone, it comes and goes, its bits are damaged, it fell back to
 #: less than it can, and what is lost thereby.
 _OF_A_LINK = (
-    "link-gone", "port-training", "host-port-training", "flapping-link", "link-downed", "bit-errors", "symbol-errors",
-    "receive-errors", "link-error-recovery", "link-integrity", "slow-link", "single-lane", "planes-differ",
+    "link-gone", "cabling", "port-training", "host-port-training", "flapping-link", "link-downed", "bit-errors",
+    "symbol-errors", "receive-errors", "link-error-recovery", "link-integrity", "slow-link", "single-lane", "planes-differ",
     "host-planes-differ", "slower-than-its-like", "half-rate", "slow-by-configuration", "slower-than-expected",
     "mtu-differs", "discards", "port-initializing", "host-port-initializing", "port-armed", "host-port-armed",
 )  # fmt: skip
+#: Links that are not there, which is why a node has too few of them.
+_GONE = frozenset({"link-gone", "cabling"})
 #: Damage at a link that makes damaged packets further down.
 _DAMAGE = frozenset({"bit-errors", "symbol-errors", "receive-errors", "link-error-recovery", "link-integrity"})
 #: The counters of the end that receives what is damaged, and forwards it.
@@ -39,6 +41,7 @@ def into_incidents(findings: Sequence[Finding], evidence: Evidence) -> list[Find
     """The findings, those that follow from another one as its members."""
     found = _below_the_missing_manager(list(findings))
     found = _by_link(found, evidence)
+    found = _below_missing_links(found)
     found = _below_their_source(found, evidence)
     return _by_switch_or_all(found, evidence)
 
@@ -71,6 +74,26 @@ def _by_link(findings: list[Finding], evidence: Evidence) -> list[Finding]:
         cause, *others = sorted(group, key=lambda one: _OF_A_LINK.index(one.name)) if len(group) > 1 else group
         found.append(_with(cause, others) if others else cause)
     return found
+
+
+def _below_missing_links(findings: list[Finding]) -> list[Finding]:
+    """That a node has fewer links than expected: below the first of its links that is not there."""
+    gone: dict[Guid, int] = {}
+    for index, finding in enumerate(findings):
+        if finding.name in _GONE:
+            for one in (finding, *finding.members):
+                for place in one.places:
+                    if place.guid is not None:
+                        gone.setdefault(place.guid, index)
+    members: dict[int, list[Finding]] = {}
+    kept = []
+    for index, finding in enumerate(findings):
+        causes = [gone[place.guid] for place in finding.places if place.guid in gone]
+        if finding.name == "missing-ports" and causes:
+            members.setdefault(causes[0], []).append(finding)
+        else:
+            kept.append(index)
+    return [_with(findings[index], members[index]) if index in members else findings[index] for index in kept]
 
 
 def _link_of(finding: Finding, evidence: Evidence) -> tuple[object, ...] | None:
@@ -136,7 +159,7 @@ def _by_switch_or_all(findings: list[Finding], evidence: Evidence) -> list[Findi
         by_rule.setdefault(finding.name if finding.name in _OF_A_LINK and finding.places else "", []).append(finding)
     found = by_rule.pop("", [])
     for same in by_rule.values():
-        links = len(evidence.fabric.links)
+        links = len(evidence.fabric.links) + (len(same) if same[0].name in _GONE else 0)
         if len(same) >= _FEWEST_OF_ALL and len(same) >= _SHARE_OF_ALL * links:
             found.append(_many(same, f"{len(same)} of {counted(links, 'link')} of the fabric", ()))
         else:
@@ -150,6 +173,7 @@ def _by_switch(same: list[Finding], evidence: Evidence) -> list[Finding]:
     while len(rest) >= _FEWEST_OF_A_SWITCH:
         guid, of_it = _most_hit(rest, evidence)
         links = evidence.number_of_links(guid) if guid is not None else 0
+        links += len(of_it) if same[0].name in _GONE else 0
         if guid is None or len(of_it) < _FEWEST_OF_A_SWITCH or len(of_it) < _SHARE_OF_A_SWITCH * links:
             break
         place = Place(guid=guid, name=evidence.fabric.nodes[guid].name)
