@@ -127,13 +127,14 @@ class ProcessTable:
 
     def _namespaces(self, pid: int | str) -> dict[str, int] | None:
         """Kind and number of each; None where only the process's user and root may look."""
-        entries = self._source.list(f"{PROC}/{pid}/ns").entries
+        answer = self._source.list(f"{PROC}/{pid}/ns")
         found = {}
-        for entry in entries or ():
+        for entry in answer.entries or ():
             # The two that end so are those of children that are yet to come.
             if (link := _NAMESPACE.match(entry.target or "")) and not entry.name.endswith("_for_children"):
                 found[link[1]] = int(link[2])
-        if entries and not found and isinstance(pid, int):
+        # Other users may not list them; root without its capabilities may, and not read the links.
+        if (answer.error in _FORBIDDEN or answer.entries) and not found and isinstance(pid, int):
             self._forbidden.setdefault("namespaces", []).append(pid)
         return found or None
 

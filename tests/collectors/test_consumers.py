@@ -131,9 +131,9 @@ def test_namespaces() -> None:
     assert (kernel.namespaces, kernel.own_namespaces) == (None, None)
 
 
-def test_namespaces_of_another_users_process() -> None:
-    """The folder can be listed, the links cannot be read."""
-    shut = tuple(entry._replace(target=None) for entry in namespaces())
+@pytest.mark.parametrize("shut", ["EACCES", tuple(entry._replace(target=None) for entry in namespaces())])
+def test_namespaces_of_another_users_process(shut: Any) -> None:
+    """The folder cannot be listed, or its links cannot be read (root without capabilities)."""
     found = collect(folders={"/proc/self/ns": namespaces(), "/proc/89/ns": shut, "/proc/90/ns": namespaces(pid=7)})
     assert (found.owners[0].namespaces, found.owners[0].own_namespaces) == (None, None)
     assert found.owners[1].own_namespaces == ("pid",)

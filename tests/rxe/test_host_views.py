@@ -7,9 +7,12 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import pytest
 
 from ibkit.collectors import sysfs
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.netlink import read_netlink
 from ibkit.collectors.pasted import read_tools
 from ibkit.collectors.verbs import read_verbs
 from ibkit.model.host import HostHcas
@@ -62,6 +66,33 @@ def test_each_view_alone_finds_the_same_ports(host: HostHcas) -> None:
                     assert getattr(port, field) == getattr(merged, field), field
 
 
+def test_netlink_agrees(host: HostHcas) -> None:
+    told, problems = read_netlink(LiveSource())
+    assert problems == []
+    for hca in host.hcas:
+        netlink = told[hca.name]
+        assert (netlink.node_guid, netlink.system_image_guid) == (hca.node_guid, hca.system_image_guid)
+        for port, merged in zip(netlink.ports, hca.ports, strict=True):
+            assert (port.state, port.physical_state) == (merged.state, merged.physical_state)
+            assert {*port.netdevs} <= {*merged.netdevs}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_no_device_node_is_opened_twice(host: HostHcas, tmp_path: Path) -> None:
+    """Nor any file of /sys read twice, in the one process that reads them."""
+    trace = tmp_path / "trace"
+    tool("strace", "-f", "-e", "trace=openat", "-o", str(trace), *IBKIT, "status", "--json")
+    opened = re.findall(
+        r'^(\d+) +openat\([^"]{1,40}"(/dev/infiniband/[^"]+|/sys/class/infiniband/[^"]+)"', trace.read_text(), re.M
+    )
+    nodes = Counter(path for _, path in opened if path.startswith("/dev/"))
+    assert set(nodes.values()) == {1}
+    assert len(nodes) == len(host.hcas)
+    most = Counter(process for process, _ in opened).most_common(1)[0][0]  # libibverbs reads some of them, too
+    files = Counter(path for process, path in opened if process == most)
+    assert [path for path, times in files.items() if times > 1] == []
+
+
 def test_the_quick_way_says_the_same_of_states(host: HostHcas) -> None:
     quick = collect_hcas(LiveSource(), socket.gethostname(), whole=False)
     for one, other in zip(quick.hcas, host.hcas, strict=True):
@@ -101,7 +132,19 @@ def test_ibstat_agrees(host: HostHcas) -> None:
 
 @pytest.mark.parametrize(
     "argv",
-    [("ibv_devinfo", "-v"), ("ibv_devinfo",), ("ibstatus",), ("rdma", "link"), ("rdma", "-j", "link")],
+    [
+        ("ibv_devinfo", "-v"),
+        ("ibv_devinfo",),
+        ("ibstatus",),
+        ("rdma", "link"),
+        ("rdma", "-j", "link"),
+        ("ibv_devices",),
+        ("rdma", "dev"),
+        ("rdma", "-j", "dev"),
+        ("rdma", "-d", "dev"),
+        ("rdma", "statistic"),
+        ("rdma", "-j", "statistic"),
+    ],
     ids=" ".join,
 )
 def test_what_tools_print_agrees(host: HostHcas, argv: tuple[str, ...], tmp_path: Path) -> None:
@@ -114,7 +157,14 @@ def test_what_tools_print_agrees(host: HostHcas, argv: tuple[str, ...], tmp_path
         assert one.name == whole.name
         for field in ("node_guid", "system_image_guid", "vendor_id", "vendor_part_id"):
             assert getattr(one, field) in (None, getattr(whole, field)), field
+        if argv[0] == "ibv_devices" or argv[-1] == "dev":
+            assert one.ports == ()  # they tell of no ports
+            continue
         for port, known in zip(one.ports, whole.ports, strict=True):
+            if argv[-1] == "statistic":
+                assert port.hw_counters and known.hw_counters
+                assert port.hw_counters.values.keys() == known.hw_counters.values.keys()
+                continue
             assert (port.state, port.link_layer, port.transport) == (known.state, known.link_layer, known.transport)
             for field in ("physical_state", "rate_gbps", "width", "speed", "port_guid", "lid", "reported_lid",
                           "active_mtu_bytes", "max_mtu_bytes", "capability_mask"):  # fmt: skip

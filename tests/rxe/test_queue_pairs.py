@@ -6,7 +6,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 @contextmanager
-def rc_pair(*devices: str) -> Iterator[list[dict[str, Any]]]:
+def rc_pair(*devices: str, prefix: Sequence[str] = ()) -> Iterator[list[dict[str, Any]]]:
     """Two processes with a connected pair."""
     with subprocess.Popen(
-        [sys.executable, str(PROGRAM), *devices], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*prefix, sys.executable, str(PROGRAM), *devices], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout
         assert child.stdin
@@ -87,7 +87,20 @@ def test_an_ordinary_user_sees_the_pair_and_is_told_what_he_does_not_see() -> No
         if owner["kind"] == "process":
             assert (owner["nodes"], owner["libraries"], owner["environment"]) == (None, None, None)
     texts = [problem["text"] for problem in document["problems"] if problem["kind"] == "not-permitted"]
-    assert {text.split(" of ")[0] for text in texts} == {"open files", "maps", "environ"}
+    assert {text.split(" of ")[0] for text in texts} == {"open files", "maps", "environ", "namespaces"}
+    assert {owner["own_namespaces"] for owner in document["owners"] if owner["kind"] == "process"} == {None}
+
+
+@in_guest
+def test_processes_in_a_mount_namespace_of_their_own() -> None:
+    """As Apptainer makes it, which leaves the cgroup alone."""
+    with rc_pair("rxe0", "rxe1", prefix=("unshare", "--mount", "--uts")) as told:
+        document = consumers()
+    own = {owner["pid"]: owner for owner in document["owners"]}
+    for end in told:
+        assert own[end["pid"]]["own_namespaces"] == ["mnt", "uts"]
+        assert own[end["pid"]]["container"] is None
+        assert own[end["pid"]]["namespaces"].keys() >= {"mnt", "net", "pid", "user"}
 
 
 @in_guest
