@@ -296,7 +296,8 @@ def resolve_request(dest: tuple[int, bytes], source: tuple[int, bytes] | None = 
 def path_request(path: PathRecord, *, flags: int = 0) -> bytes:
     """Ask for the one reversible path whose record has these GIDs, LIDs and P_Key.
 
-    ``flags``: QUERY_SA goes past ibacm's cache. Name the SGID and the P_Key always: ibacm takes the port by the first and its last endpoint without the second.
+    ``flags``: QUERY_SA goes past ibacm's cache. Name the SGID and the P_Key always: ibacm takes the port by the first
+    and its last endpoint without the second.
     """
     wanted = path._replace(reversible=True, path_count=1)
     return _request(RESOLVE, (Element(flags, PATH, encode_path(wanted)),))

@@ -59,22 +59,29 @@ def ask_acm(
 ) -> Iterator[AcmAnswer]:
     """What each endpoint knows of an address: ``kind`` and ``packed`` are those of ibkit.parsers.acm_file.key_of.
 
-    Each endpoint has a cache of its own, for its partition. ``seconds`` is how long to wait for what is not in it, 0 not
-    at all: an entry of ibacm_hosts.data that was not used yet needs PATH_SECONDS, other addresses LOOKUP_SECONDS.
+    Each endpoint has a cache of its own, for its partition; none holds a name of more than 64 bytes. ``seconds`` is how
+    long to wait for what is not in it, 0 not at all: an entry of ibacm_hosts.data that was not used yet needs
+    PATH_SECONDS, other addresses LOOKUP_SECONDS.
     """
-    if service.address is None:
+    if service.address is None or len(packed) > acm_protocol.ADDRESS_BYTES:
         return
     dest = _TYPES[kind], packed
     for endpoint in service.endpoints or ():
         if endpoint.addresses:
-            own_kind, own = key_of(endpoint.addresses[0])
-            local = _TYPES[own_kind], own
+            local = _own_address(endpoint, kind)
             request = acm_protocol.resolve_request(dest, local, flags=acm_protocol.NODELAY)
             answer = _path_answer(source, service.address, request, endpoint, CACHE, DEADLINE_SECONDS)
             if seconds and answer.status == _NODATA:
                 request = acm_protocol.resolve_request(dest, local)
                 answer = _path_answer(source, service.address, request, endpoint, LOOKUP, seconds)
             yield answer
+
+
+def _own_address(endpoint: AcmEndpoint, kind: str) -> tuple[int, bytes]:
+    """An address by which ibacm knows the endpoint, of the kind that is asked for where there is one."""
+    keys = [key_of(address) for address in endpoint.addresses]
+    own_kind, packed = next((key for key in keys if key[0] == kind), keys[0])
+    return _TYPES[own_kind], packed
 
 
 def ask_sa_by_acm(source: Source, service: AcmService, sgid: Gid, dgid: Gid, pkey: PKey) -> AcmAnswer:

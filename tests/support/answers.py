@@ -17,7 +17,10 @@ from ibkit.sources.base import (
 
 
 class Answers:
-    """Answers by command line or path; everything else is ``not-recorded``, as in a capture."""
+    """Answers by command line or path; everything else is ``not-recorded``, as in a capture.
+
+    ``errors`` are errnos' names by file.
+    """
 
     def __init__(
         self,
@@ -25,10 +28,12 @@ class Answers:
         *,
         files: Mapping[str, str] | None = None,
         folders: Mapping[str, Sequence[Entry] | str] | None = None,
+        errors: Mapping[str, str] | None = None,
     ) -> None:
         self._commands = commands
         self._files = files or {}
         self._folders = folders or {}
+        self._errors = errors or {}
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
         """The given answer, under the words that were asked."""
@@ -39,7 +44,7 @@ class Answers:
         """The given text."""
         if path in self._files:
             return FileAnswer(path, self._files[path].encode())
-        return FileAnswer(path, error=NOT_RECORDED)
+        return FileAnswer(path, error=self._errors.get(path, NOT_RECORDED))
 
     def list(self, path: str) -> FolderAnswer:
         """The given entries, or the given errno's name."""
