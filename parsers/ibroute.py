@@ -148,15 +148,19 @@ class _Reader:
             self._groups[lid] = _ports(found.groupdict().get("ports"), found.groupdict().get("mask"))
             return
         found = _UNICAST.match(line)
-        lid, port = (int(found["lid"], 16), int(found["port"])) if found else (0, 0)
+        lid_text, port_text, info = found.groups() if found else ("0", "0", None)  # a table has 12,000 of them
+        lid, port = int(lid_text, 16), int(port_text)
         if not found or lid >= FIRST_MULTICAST_LID or port > NO_PORT:
             self.problems.add("bad-line", f"not a row of a unicast table: {line[:80]!r}", number)
             return
         self._rows += 1
-        if lid >= len(self._exits):
-            self._exits.extend(bytes([NO_PORT]) * (lid + 1 - len(self._exits)))
-        self._exits[lid] = port
-        if lid not in self.destinations and found["info"] and (told := _DESTINATION.match(found["info"])):
+        exits = self._exits
+        if lid == len(exits):
+            exits.append(port)
+        else:
+            exits.extend(bytes([NO_PORT]) * (lid + 1 - len(exits)))
+            exits[lid] = port
+        if info and lid not in self.destinations and (told := _DESTINATION.match(info)):
             self.destinations[lid] = Destination(told["type"], int(told["guid"], 16), told["name"])
 
     def _end(self, number: int, count: int) -> None:

@@ -13,7 +13,7 @@ dump:``), fields padded with dots, and for some records a table. What a reader m
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
@@ -105,31 +105,45 @@ def parse(text: str, *, source: str = "", fields: Container[str] | None = None) 
     return Parsed(answer, reader.problems.all(), False if reader.cut or refused else None)
 
 
-def parse_some(text: str, record_type: str, field: str, values: Container[int], *, source: str = "") -> Parsed[Answer]:
+def parse_some(text: str, record_type: str, field: str, values: Iterable[int], *, source: str = "") -> Parsed[Answer]:
     """The records of one type whose ``field`` has one of these numbers: of a large answer those that are wanted.
 
     ``complete`` is False where one of them is cut, else None. Raises NotThisFormat where there is none of the type.
     """
+    places = places_of(text, record_type, field)
+    if not places:
+        raise NotThisFormat(f"{source or 'input'}: no {record_type} with a number as its {field} in it")
+    return parse_places(text, sorted(place for value in values for place in places.get(value, ())), source=source)
+
+
+def places_of(text: str, record_type: str, field: str) -> dict[int, list[tuple[int, int]]]:
+    """Where the records of one type are, by the number in ``field``, which is one of the first two."""
     title = next(title for title, (kind, _) in _TITLES.items() if kind == record_type)
-    wanted = re.compile(rf"\s*+(?:RID\s++)?{field}\.++(0x[0-9a-fA-F]{{1,8}}|[0-9]{{1,8}})\b")
+    number = re.compile(rf"\s*+(?:RID\s++)?{field}\.++(0x[0-9a-fA-F]{{1,8}}|[0-9]{{1,8}})\b")
+    places: dict[int, list[tuple[int, int]]] = {}
+    start = text.find(title)
+    while start >= 0:
+        stop = text.find(title, start + len(title))
+        found = number.match(text, start + len(title))
+        if found:
+            places.setdefault(count_of(found[1]) or 0, []).append((start, stop if stop >= 0 else len(text)))
+        start = stop
+    return places
+
+
+def parse_places(text: str, places: Iterable[tuple[int, int]], *, source: str = "") -> Parsed[Answer]:
+    """The records that are in some places of a text, in order, with the lines of the whole text."""
     records: list[Record] = []
     problems: list[Problem] = []
     complete = None
     line, counted = 0, 0
-    start = text.find(title)
-    if start < 0:
-        raise NotThisFormat(f"{source or 'input'}: no {title!r} in it")
-    while start >= 0:
-        stop = text.find(title, start + len(title))
-        found = wanted.match(text, start + len(title))
-        if found and count_of(found[1]) in values:
-            line += text.count("\n", counted, start)
-            counted = start
-            parsed = parse(text[start : stop if stop >= 0 else len(text)], source=source)
-            records += [record._replace(line=record.line + line) for record in parsed.value.records]
-            problems += [one._replace(line=one.line and one.line + line) for one in parsed.problems]
-            complete = False if parsed.complete is False else complete
-        start = stop
+    for start, stop in places:
+        line += text.count("\n", counted, start)
+        counted = start
+        parsed = parse(text[start:stop], source=source)
+        records += [record._replace(line=record.line + line) for record in parsed.value.records]
+        problems += [one._replace(line=one.line and one.line + line) for one in parsed.problems]
+        complete = False if parsed.complete is False else complete
     return Parsed(Answer(tuple(records)), tuple(problems), complete)
 
 

@@ -22,7 +22,8 @@ from ibkit.parsers import ibroute, opensm_dumps, saquery
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.bulk import no_cyclic_gc
 from ibkit.parsers.diag_messages import Message
-from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
+from ibkit.parsers.records import NamedTuple
+from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source, to_text
 from ibkit.sources.raw import RawSource
 
 SWITCH_TOOL, SA_TOOL = "ibroute", "saquery"
@@ -46,11 +47,15 @@ RECORDING_SECONDS, RECORDING_BYTES = 900.0, 400 << 20
 #: Where the first so many switches do not answer, the others are not asked.
 MAX_SILENT = 3
 
-#: Heads of tables in a dump of many, what follows up to the switch's GUID, and who reads them.
+#: Heads of tables in a dump of many, and where they have the switch's GUID.
 _HEADS = (
-    ("Unicast lids [", re.compile(r"[^\n]{1,200}? guid 0x([0-9a-f]{1,16}) ")),
-    ("dump_ucast_routes: Switch 0x", re.compile(r"([0-9a-fA-F]{1,16})")),
+    (b"Unicast lids [", re.compile(rb" guid 0x([0-9a-f]{1,16}) ")),
+    (b"dump_ucast_routes: Switch 0x", re.compile(rb"Switch 0x([0-9a-fA-F]{1,16})")),
 )
+#: The GUID is within so many bytes of a head: a directed route may be before it.
+_MAX_HEAD = 600
+#: Of larger dumps no line numbers are told: counting 17 million lines would cost as much as all the rest.
+MAX_COUNTED_BYTES = 64 << 20
 
 
 def collect_routes(source: Source, fabric: Fabric | None = None, through: Through = ANY_PORT) -> Routes:
@@ -129,7 +134,7 @@ class _Tables:
         self._is_saved = isinstance(source, RawSource)
         self._asked: set[tuple[Guid, int | None]] = set()
         self._dumps: list[_Dump] | None = None
-        self._records: dict[int, list[ForwardingTable]] | None = None
+        self._answers: dict[tuple[str, ...], _Records] = {}
 
     def routes(self) -> Routes:
         """What is known so far."""
@@ -200,7 +205,7 @@ class _Tables:
             answer = self._source.run(words)
             if answer.failure != NOT_RECORDED:
                 yield _Dump(
-                    answer.out, label_of(self._source, answer), is_whole=not isinstance(self._source, RawSource)
+                    answer.stdout, label_of(self._source, answer), is_whole=not isinstance(self._source, RawSource)
                 )
                 if isinstance(self._source, RawSource):
                     return  # it is one text, whatever of these is in it
@@ -211,40 +216,36 @@ class _Tables:
         lid = self._fabric.nodes[guid].lid
         if lid is None:
             return []
-        if not self._is_saved:
-            answer = self._run(SA_TOOL, _SA_NAMES[0], str(lid))
-            return self._read_records(answer, refusals).get(lid, [])
-        if self._records is None:
-            self._records = {}
-            for name in _SA_NAMES:
-                answer = self._run(SA_TOOL, name)
-                if answer.failure != NOT_RECORDED and not self._records:
-                    self._records = self._read_records(answer, refusals)
-        if lid in self._records:
-            return self._records[lid]
-        answer = self._run(SA_TOOL, _SA_NAMES[0], str(lid))
-        return [] if answer.failure == NOT_RECORDED else self._read_records(answer, refusals).get(lid, [])
+        about_it = (_SA_NAMES[0], str(lid))
+        for words in (*((name,) for name in _SA_NAMES), about_it) if self._is_saved else (about_it,):
+            if words not in self._answers:
+                self._answers[words] = self._ask_sa(words, refusals)
+            label, text, places = self._answers[words]
+            if lid in places:
+                parsed = saquery.parse_places(text, places[lid], source=label)
+                return [_of_records(guid, parsed.value.records, label)]
+        return []
 
-    def _read_records(self, answer: CommandAnswer, refusals: list[Problem]) -> dict[int, list[ForwardingTable]]:
-        """The tables by the LID of their switch."""
-        label = label_of(self._source, answer)
-        try:
-            parsed = saquery.parse(answer.out, source=label, fields=("LID", "Block"))
-        except NotThisFormat:
+    def _ask_sa(self, words: tuple[str, ...], refusals: list[Problem]) -> _Records:
+        """An answer, and where in it are the records of which switch, by its LID."""
+        answer = self._run(SA_TOOL, *words)
+        label, text = label_of(self._source, answer), to_text(answer.stdout)
+        places = saquery.places_of(text, _RECORD, "LID")
+        if not places and answer.failure != NOT_RECORDED:
             refusals.append(explain_failure(self._source, answer, _messages(answer)))
-            return {}
-        records = [record for record in parsed.value.records if record.type == _RECORD]
-        if not records:
-            refusals.append(explain_failure(self._source, answer, (*_messages(answer), *parsed.value.messages)))
-        by_lid: dict[int, list[saquery.Record]] = {}
-        for record in records:
-            by_lid.setdefault(_number(record.fields.get("LID")), []).append(record)
-        owners = {node.lid: node.guid for node in self._fabric.nodes.values() if node.type == SWITCH and node.lid}
-        return {lid: [_of_records(owners[lid], some, label)] for lid, some in by_lid.items() if lid in owners}
+        return _Records(label, text, places)
 
     def _run(self, tool: str, *words: str) -> CommandAnswer:
         seconds = SA_DEADLINE_SECONDS if tool == SA_TOOL else DEADLINE_SECONDS
         return self._source.run(self._through.command(tool, *words), deadline_seconds=seconds)
+
+
+class _Records(NamedTuple):
+    """An answer of the SA, and the places of its records by the LID of the switch that they are about."""
+
+    label: str
+    text: str
+    places: dict[int, list[tuple[int, int]]]
 
 
 class _Dump:
@@ -253,46 +254,62 @@ class _Dump:
     ``is_whole``: nobody has asked for a range of LIDs alone.
     """
 
-    def __init__(self, text: str, label: str, *, is_whole: bool) -> None:
-        self._text = text
+    def __init__(self, data: bytes, label: str, *, is_whole: bool) -> None:
+        self._data = data
         self._label = label
         self._last = LAST_LID if is_whole else None
-        self._places: dict[int, list[tuple[int, int]]] = {}
-        heads = sorted(place for head, _ in _HEADS for place in _places_of(head, text))
-        for start, stop in zip(heads, (*heads[1:], len(text)), strict=True):
-            for head, rest in _HEADS:
-                found = rest.match(text, start + len(head)) if text.startswith(head, start) else None
-                if found:
-                    self._places.setdefault(int(found[1], 16), []).append((start, stop))
+        self._starts = sorted(data.rfind(b"\n", 0, place) + 1 for head, _ in _HEADS for place in _places_of(head, data))
+        self._tables: dict[int, list[int]] = {}
+        for index, start in enumerate(self._starts):
+            guid = _guid_at(data, start)
+            if guid is not None:
+                self._tables.setdefault(guid, []).append(index)
 
     def tables_of(self, guid: Guid) -> Iterator[tuple[ForwardingTable, tuple[Problem, ...]]]:
         """The tables of a switch, and what could not be read of them."""
-        for start, stop in self._places.get(guid, ()):
-            start = self._text.rfind("\n", 0, start) + 1
-            line = self._text.count("\n", 0, start)
-            piece = self._text[start:stop]
+        for index in self._tables.get(guid, ()):
+            start, stop = [*self._starts, len(self._data)][index : index + 2]
+            piece, line = to_text(self._data[start:stop]), self._line_of(index)
             for parser in (ibroute, opensm_dumps):
                 try:
                     parsed = parser.parse(piece, source=self._label)
                 except NotThisFormat:
                     continue
-                problems = tuple(one._replace(line=one.line and one.line + line) for one in parsed.problems)
+                problems = tuple(one._replace(line=_moved(one.line, line)) for one in parsed.problems)
                 for table in parsed.value.tables:
                     if table.guid == guid:  # tables of multicast LIDs, of any switch, may follow in the same piece
                         yield _table(table, self._label, self._last, line), problems if not table.complete else ()
                 break
 
+    def _line_of(self, index: int) -> int | None:
+        """How many lines are before a table; None where they are too many to be counted."""
+        if len(self._data) > MAX_COUNTED_BYTES:
+            return None
+        return self._data.count(b"\n", 0, self._starts[index])
 
-def _places_of(head: str, text: str) -> Iterator[int]:
-    place = text.find(head)
+
+def _places_of(head: bytes, data: bytes) -> Iterator[int]:
+    place = data.find(head)
     while place >= 0:
         yield place
-        place = text.find(head, place + len(head))
+        place = data.find(head, place + len(head))
 
 
-def _table(table: ibroute.ForwardingTable, source: str, last: int | None, line: int = 0) -> ForwardingTable:
+def _guid_at(data: bytes, start: int) -> int | None:
+    """The GUID in the head that begins there."""
+    line = data[start : start + _MAX_HEAD].split(b"\n", 1)[0]
+    found = next((found for head, pattern in _HEADS if head in line and (found := pattern.search(line))), None)
+    return int(found[1], 16) if found else None
+
+
+def _moved(line: int | None, by: int | None) -> int | None:
+    """A piece's line number as that of the whole text, where it is known how far it is in."""
+    return None if line is None or by is None else line + by
+
+
+def _table(table: ibroute.ForwardingTable, source: str, last: int | None, line: int | None = 0) -> ForwardingTable:
     """A parsed table. ``last`` is the last LID that has no exit where there is no row for it, None for the text's own:
-    somebody may have asked for those alone. ``line`` is the number of lines before it.
+    somebody may have asked for those alone. ``line`` is how many lines are before it.
     """
     covers: tuple[tuple[int, int], ...] = ()
     if table.complete:
@@ -301,8 +318,7 @@ def _table(table: ibroute.ForwardingTable, source: str, last: int | None, line: 
         covers = ((table.first, table.last - 1),) if unread else ((table.first, table.last),)
         if last is not None:
             covers = (*covers, (table.last + 1, last))
-    exits = table.exits
-    return ForwardingTable(Guid(table.guid), exits, covers, source, table.line + line)
+    return ForwardingTable(Guid(table.guid), table.exits, covers, source, _moved(table.line, line))
 
 
 def _of_records(guid: Guid, records: Iterable[saquery.Record], source: str) -> ForwardingTable:
@@ -323,12 +339,3 @@ def _of_records(guid: Guid, records: Iterable[saquery.Record], source: str) -> F
 
 def _messages(answer: CommandAnswer) -> tuple[Message, ...]:
     return (*diag.parse_lines(answer.err), *diag.known_lines(answer.out))
-
-
-def _number(text: str | None) -> int:
-    """Decimal or ``0x``; 0 for what is neither."""
-    text = text or ""
-    try:
-        return int(text, 16 if text[:2] == "0x" else 10) if len(text) <= 8 else 0
-    except ValueError:
-        return 0
