@@ -52,6 +52,8 @@ _HEADS = (
     (b"Unicast lids [", re.compile(rb" guid 0x([0-9a-f]{1,16}) ")),
     (b"dump_ucast_routes: Switch 0x", re.compile(rb"Switch 0x([0-9a-fA-F]{1,16})")),
 )
+#: The last LID of a table of ibroute.
+_LAST = re.compile(rb"lids \[0x[0-9a-f]{1,6}-0x([0-9a-f]{1,6})\] of ")
 #: The GUID is within so many bytes of a head: a directed route may be before it.
 _MAX_HEAD = 600
 #: Of larger dumps no line numbers are told: counting 17 million lines would cost as much as all the rest.
@@ -96,12 +98,18 @@ def record_tables(source: Source, fabric: Fabric) -> tuple[Problem, ...]:
         answer = source.run((SWITCH_TOOL, NO_NAMES, str(node.lid)), deadline_seconds=DEADLINE_SECONDS)
         seconds += answer.seconds
         size += len(answer.stdout)
-        if answer.exit_status not in (0, None) or answer.failure not in (None, NOT_RECORDED):
+        failed = answer.exit_status not in (0, None) or answer.failure not in (None, NOT_RECORDED)
+        if failed:
             silent.append(explain_failure(source, answer, _messages(answer)))
         if len(silent) == MAX_SILENT == index + 1:
             # Such packets are refused here, or need a key: what the SA has is better than nothing.
             source.run((SA_TOOL, _SA_NAMES[0]), deadline_seconds=SA_DEADLINE_SECONDS)
             break
+        last = _LAST.search(answer.stdout, 0, _MAX_HEAD)
+        if failed or (last and int(last[1], 16) % _LIDS_PER_BLOCK == 0):
+            told = source.run((SA_TOOL, _SA_NAMES[0], str(node.lid)), deadline_seconds=SA_DEADLINE_SECONDS)
+            seconds += told.seconds
+            size += len(told.stdout)
     return tuple(silent[:1])
 
 
@@ -134,7 +142,7 @@ class _Tables:
         self._is_saved = isinstance(source, RawSource)
         self._asked: set[tuple[Guid, int | None]] = set()
         self._dumps: list[_Dump] | None = None
-        self._answers: dict[tuple[str, ...], _Records] = {}
+        self._answers: dict[tuple[str, ...], _Records | None] = {}
 
     def routes(self) -> Routes:
         """What is known so far."""
@@ -216,22 +224,25 @@ class _Tables:
         lid = self._fabric.nodes[guid].lid
         if lid is None:
             return []
-        about_it = (_SA_NAMES[0], str(lid))
-        for words in (*((name,) for name in _SA_NAMES), about_it) if self._is_saved else (about_it,):
+        for words in ((_SA_NAMES[0], str(lid)), *((name,) for name in _SA_NAMES)):
             if words not in self._answers:
                 self._answers[words] = self._ask_sa(words, refusals)
-            label, text, places = self._answers[words]
-            if lid in places:
-                parsed = saquery.parse_places(text, places[lid], source=label)
-                return [_of_records(guid, parsed.value.records, label)]
+            told = self._answers[words]
+            if told and lid in told.places:
+                parsed = saquery.parse_places(told.text, told.places[lid], source=told.label)
+                return [_of_records(guid, parsed.value.records, told.label)]
+            if told:
+                break  # only a capture that does not hold the one question may hold the other
         return []
 
-    def _ask_sa(self, words: tuple[str, ...], refusals: list[Problem]) -> _Records:
-        """An answer, and where in it are the records of which switch, by its LID."""
+    def _ask_sa(self, words: tuple[str, ...], refusals: list[Problem]) -> _Records | None:
+        """An answer, and where in it are the records of which switch, by its LID; None where it is not recorded."""
         answer = self._run(SA_TOOL, *words)
+        if answer.failure == NOT_RECORDED:
+            return None
         label, text = label_of(self._source, answer), to_text(answer.stdout)
         places = saquery.places_of(text, _RECORD, "LID")
-        if not places and answer.failure != NOT_RECORDED:
+        if not places:
             refusals.append(explain_failure(self._source, answer, _messages(answer)))
         return _Records(label, text, places)
 

@@ -213,8 +213,31 @@ def test_a_capture_is_bounded_in_time_and_size(seconds: float, size: int, asked:
 def test_a_capture_does_not_wait_for_switches_of_which_none_answers() -> None:
     source = Counting(5.0, 0, status=255)
     problems = record_tables(source, many(100))  # type: ignore[arg-type]
-    assert source.asked == ["ibroute -n 1", "ibroute -n 2", "ibroute -n 3", "saquery LFTR"]
+    assert source.asked == [
+        "ibroute -n 1", "saquery LFTR 1", "ibroute -n 2", "saquery LFTR 2", "ibroute -n 3", "saquery LFTR",
+    ]  # fmt: skip
     assert len(problems) == 1
+
+
+def test_a_capture_holds_what_the_sa_tells_where_a_switch_does_not() -> None:
+    """Of a switch that did not answer, and of a table whose last LID is not read."""
+    silence = heard("ibroute -n 2", "", "x", 255)
+    net = many(3)
+    source = Recorded(
+        heard("ibroute -n 1", table("s1", 1, {1: 0}, last=64)), silence,
+        heard("ibroute -n 3", table("s3", 3, {1: 0}, last=65)),
+    )  # fmt: skip
+    assert len(record_tables(source, net)) == 1
+    assert source.asked == ["ibroute -n 1", "saquery LFTR 1", "ibroute -n 2", "saquery LFTR 2", "ibroute -n 3"]
+
+
+def test_a_capture_of_switches_of_which_none_answered() -> None:
+    net = line()
+    silent = [heard(f"ibroute -n {lid}", "", "x", 255) for lid in (11, 12, 13)]
+    bulk = "".join(record(lid, 0, ROWS[name]) for name, lid in (("s1", 11), ("s2", 12), ("s3", 13)))
+    found, problems = ways(Recorded(*silent, heard("saquery LFTR", bulk)), net, ("h1/1", 2), ("h2/1", 1))
+    assert ([one.result for one in found], problems) == ([ARRIVED, ARRIVED], [])
+    assert {one.source for one in found[0].tables} == {"saquery LFTR"}
 
 
 def test_a_command_that_was_stopped_is_no_table() -> None:
