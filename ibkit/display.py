@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-#: C0 and C1 controls, line and paragraph separators, bidirectional overrides, and lone surrogates.
-_UNSAFE = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+#: C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates, and what XML refuses.
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 
 
 def clean(text: str, limit: int = 200) -> str:

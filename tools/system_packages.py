@@ -77,6 +77,7 @@ NEEDS = {
         ("/usr/include/infiniband/verbs.h",),
         {"apt-get": "libibverbs-dev", "dnf": "rdma-core-devel", "zypper": "rdma-core-devel"},
     ),
+    "graphviz": Need(("dot",), (), {"apt-get": "graphviz", "dnf": "graphviz", "zypper": "graphviz"}),
     "iproute": Need(("ip", "rdma"), (), {"apt-get": "iproute2", "dnf": "iproute", "zypper": "iproute2"}),
     # Debian and its children split it off the interpreter; elsewhere it is a part of it.
     "venv": Need((), (os.path.join(os.path.dirname(os.__file__), "ensurepip"),), {"apt-get": f"python{_MINOR}-venv"}),
@@ -85,6 +86,7 @@ NEEDS = {
 #: What the tests use.
 TEST_NEEDS = (
     "ibsim", "opensm", "infiniband-diags", "tmux", "pyverbs", "iproute", "ibacm", "gcc", "libc", "libibverbs-dev",
+    "graphviz",
 )  # fmt: skip
 #: What Debian's packages of these would start at once on a host with an InfiniBand port.
 _SERVICES = {
