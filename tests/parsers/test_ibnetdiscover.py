@@ -385,3 +385,53 @@ def test_an_adapters_row_below_a_switch_is_of_another_node() -> None:
     parsed = switch_with('[1]\t"H-0000000000000001"[1](2) \t\t# "h" lid 7 4xHDR', adapters)
     assert [row.number for row in parsed.value.blocks[0].rows] == [1]
     assert [p.kind for p in parsed.problems] == ["no-header"]
+
+
+@pytest.mark.parametrize("header", ['Switch65"S-0000000000000100"#"sw"', 'Switch  65 "S-0000000000000100"   # "sw"'])
+def test_tabs_that_a_terminal_lost(header: str) -> None:
+    """As PuTTY's logs have them: without the tabs, or with blanks for them."""
+    (block,) = parse(f'{header} enhanced port 0 lid 65535 lmc 0\n[1]\t"S-0000000000000200"[2]\n').value.blocks
+    assert (block.kind, block.port_count, block.guid, block.name, block.port0) == (
+        "Switch",
+        65,
+        0x100,
+        "sw",
+        "enhanced",
+    )
+    assert block.lid == 65535
+    row = block.rows[0]
+    assert (row.peer_guid, row.peer_port, row.width, row.speed) == (0x200, 2, None, None)
+
+
+def test_a_router() -> None:
+    text = """vendid=0x2c9
+devid=0xd2f4
+sysimgguid=0xc00001000
+rtguid=0xc00001000
+Rt\t8 "R-0000000c00001000"\t\t# "MF0;q3400:N9100/U2/RT"
+[1](c00001001) \t"S-0000000b00001000"[149]\t\t# lid 3 lmc 0 "MF0;q3400/U1" lid 9 1xXDR
+"""
+    (block,) = parse(text).value.blocks
+    assert (block.kind, block.guid, block.name, block.port_count) == ("Rt", 0xC00001000, "MF0;q3400:N9100/U2/RT", 8)
+    assert (block.system_image_guid, block.device_id) == (0xC00001000, 0xD2F4)
+    row = block.rows[0]
+    assert (row.number, row.port_guid, row.lid, row.peer_port) == (1, 0xC00001001, 3, 149)
+    assert (row.peer_name, row.width, row.speed) == ("MF0;q3400/U1", "1x", "XDR")
+
+
+def test_ports_of_a_report_without_a_neighbour() -> None:
+    """Blanks in a name are kept; old switches pad their rows far; what the port says of its speed means nothing."""
+    text = """SW     2 19 0x0002c903006e1430 4x SDR                                    'MF0;js01ib2:SX60XX/U1'
+SW     2 20 0x0002c903006e1430 4x ???                                    ' r1i0s0 SW1 '
+SW    82 21 0x0002c903006e1431 4x QDR                                                  'ISR9024D Voltaire Leaf 1'
+CA    44  1 0x0002c9030045f121 4x FDR - SW     2 17 0x0002c903006e1430 ( 'localhost HCA-1' - MF0;js01ib2 )
+"""
+    parsed = parse(text)
+    assert parsed.problems == ()
+    assert [(row.end.number, row.end.name, row.peer is None) for row in parsed.value.rows] == [
+        (19, "MF0;js01ib2:SX60XX/U1", True), (20, " r1i0s0 SW1 ", True), (21, "ISR9024D Voltaire Leaf 1", True),
+        (1, "localhost HCA-1", False),
+    ]  # fmt: skip
+    peer = parsed.value.rows[-1].peer
+    assert peer is not None
+    assert (peer.number, peer.name) == (17, "MF0;js01ib2")  # a name without its quotes
