@@ -122,7 +122,8 @@ class Resolver:
 
     def _of_address(self, query: Query, claims: list[Claim]) -> Answer:
         """Of an IP address: what the sources agree on."""
-        part = self._settled(query.text, claims, self._view.names_of(query.name), infer=True)
+        names = self._view.names_of(query.name) if self._finder.looks_around else ()
+        part = self._settled(query.text, claims, names, infer=True)
         if part.claim is None:
             return self._unsettled(query, part.claims, [query.name], part.problems)
         return self._answer(query, part.claim, part.claims, part.problems)
