@@ -283,7 +283,7 @@ def with_info(port: FabricPort, info: PortInfo, switch_prefix: int | None) -> Fa
         supported_width=info.supported_width,
         enabled_speed=info.enabled_speed,
         supported_speed=info.supported_speed,
-        subnet_prefix=info.subnet_prefix or switch_prefix,
+        subnet_prefix=info.subnet_prefix or (None if info.state == DOWN else switch_prefix),
     )
 
 

@@ -63,23 +63,37 @@ class Simulation:
         subprocess.run(words, check=True, timeout=60)
         self.environment["LD_PRELOAD"] += f":{library}"
 
-    def start_manager(self, *options: str, at: str | None = None, name: str = "opensm", up: str = "SUBNET UP") -> None:
-        """Start OpenSM and wait until its log says ``up``. ``at`` is the id of another node that it runs on."""
+    def start_manager(
+        self,
+        *options: str,
+        at: str | None = None,
+        name: str = "opensm",
+        up: str = "SUBNET UP",
+        configuration: str = "",
+    ) -> None:
+        """Start OpenSM and wait until its log says ``up``. ``at`` is the id of another node that it runs on,
+        ``configuration`` the text of its configuration file.
+        """
         home = self.folder / name
         home.mkdir(exist_ok=True)
         log = home / "opensm.log"
         log.unlink(missing_ok=True)
-        (home / "empty.conf").touch()
+        (home / "opensm.conf").write_text(configuration)
         environment = {**self.environment, "OSM_TMP_DIR": f"{home}/", "OSM_CACHE_DIR": f"{home}/"}
         with (home / "opensm.out").open("w") as output:
             self._managers[name] = subprocess.Popen(
-                ["opensm", "-F", str(home / "empty.conf"), "-f", str(log), "-e", "-d", "2",
+                ["opensm", "-F", str(home / "opensm.conf"), "-f", str(log), "-e", "-d", "2",
                  "--dump_files_dir", f"{home}/", *options],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True, cwd=self.folder,
                 env={**environment, "SIM_HOST": at} if at else environment,
                 start_new_session=True, preexec_fn=die_with_the_tests,
             )  # fmt: skip
-        self._wait("opensm", self._managers[name], lambda: up in _text(log))
+        self.wait_for(name, up)
+
+    def wait_for(self, name: str, word: str) -> None:
+        """Until the log of this manager says it."""
+        log = self.folder / name / "opensm.log"
+        self._wait("opensm", self._managers[name], lambda: word in _text(log))
 
     def console(self, command: str) -> None:
         """Type a line on the simulator's console and wait until the fabric answers again."""
