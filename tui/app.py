@@ -18,6 +18,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from ibkit.display import clean
+from ibkit.model.resolution import Resolution
 from ibkit.sources.site import Site
 from ibkit.tui import themes
 from ibkit.tui.collecting import Collecting
@@ -26,7 +27,7 @@ from ibkit.tui.help import HelpScreen
 from ibkit.tui.pages import PAGES, DoctorPage, HostPage, NodePage, Page
 from ibkit.tui.palette import NodeCommands
 from ibkit.tui.screen import PageScreen
-from ibkit.tui.snapshot import Part, Reading, Snapshot, Task, tasks_of
+from ibkit.tui.snapshot import RESOLVE, Part, Reading, Snapshot, Task, tasks_of
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
@@ -37,6 +38,12 @@ HEARTBEAT_SECONDS = 1.0
 #: A part is not asked again before this many times the time that it took: a sweep of a large fabric is load.
 REST_FACTOR = 10
 PAGE_KEYS = "the pages of the second line"
+
+
+def _resolve(site: Site, text: str) -> Resolution:
+    from ibkit.tui.resolving import resolve
+
+    return resolve(site, text)
 
 
 def _first_screen(page: type[Page]) -> PageScreen:
@@ -60,8 +67,9 @@ class IbkitApp(App[None]):
         *(
             # With priority, so that keys that are typed fast are obeyed in their order.
             Binding(
-                str(digit), f"page({page.name!r})", show=False, priority=True, id=f"app.{page.name}", tooltip=PAGE_KEYS
-            )
+                str(digit % 10), f"page({page.name!r})", show=False, priority=True, id=f"app.{page.name}",
+                tooltip=PAGE_KEYS,
+            )  # fmt: skip
             for digit, page in enumerate(PAGES, 1)
         ),
         Binding("r", "refresh_now", "refresh", id="app.refresh", tooltip="read everything anew"),
@@ -228,6 +236,16 @@ class IbkitApp(App[None]):
         elif target.faults_only and not screen.table.faults_only:
             screen.table.action_faults()
 
+    def resolve(self, text: str | None) -> None:
+        """Find out what was typed; the answer comes when it is there."""
+        if text:
+            part = Part(RESOLVE, text)
+            # The last one asked is the first one shown.
+            readings = {old: reading for old, reading in self.snapshot.readings.items() if old != part}
+            self.snapshot = self.snapshot._replace(readings=readings)
+            self._take({part: Reading()})
+            self.collecting.start([Task(part, partial(_resolve, self.site, text))], self._deliver)
+
     def action_help(self) -> None:
         """All keys of this screen."""
         self.push_screen(HelpScreen(self.screen))
@@ -276,7 +294,9 @@ class IbkitApp(App[None]):
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers."""
         for digit, page in enumerate(PAGES, 1):
-            yield SystemCommand(f"Go to {page.title}", f"key {digit}", partial(self.run_action, f"page({page.name!r})"))
+            yield SystemCommand(
+                f"Go to {page.title}", f"key {digit % 10}", partial(self.run_action, f"page({page.name!r})")
+            )
         if isinstance(screen, PageScreen):
             yield SystemCommand("Export the rows shown", "key e: a CSV file", screen.action_export)
             yield SystemCommand("Faults only", "key f: hide what is well", screen.table.action_faults)

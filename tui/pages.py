@@ -6,11 +6,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from ibkit.model.fabric import End, Link
+from ibkit.model.findings import Finding, Undecided
 from ibkit.model.ids import Guid
 from ibkit.model.mpi import Evidence
+from ibkit.model.resolution import Answer
 from ibkit.tui.snapshot import Reading, Snapshot, problems_of
-from ibkit.tui.view import doctor, host, job, managers, problems
-from ibkit.tui.view.lines import BLANK, Line
+from ibkit.tui.view import counters, doctor, findings, host, job, managers, problems, resolution
+from ibkit.tui.view.lines import BLANK, Line, line, span
 from ibkit.tui.view.node_page import node_head, port_table
 from ibkit.tui.view.notices import Notice, Target, notice_lines, notice_table
 from ibkit.tui.view.overview import overview, overview_more, part_lines
@@ -42,6 +44,8 @@ class Page:
     opens = True
     #: Whether the content depends on the size of the screen.
     fits_size = False
+    #: What the key a asks for; empty where a page asks for nothing.
+    asks = ""
 
     def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
         """The page's content, for a screen of this size (cells)."""
@@ -84,7 +88,7 @@ class OverviewPage(Page):
 class NodesPage(Page):
     """The nodes of the fabric."""
 
-    name, title = "nodes", "Nodes"
+    name, title = "fabric", "Fabric"
     detail_rows = 2
 
     def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
@@ -148,6 +152,82 @@ class NodePage(Page):
             return None
         other = view.peer_of(key)
         return NodePage(other.guid, other.port) if other else None
+
+
+class CountersPage(Page):
+    """What the ports count: rates once there are two samples."""
+
+    name, title = "counters", "Counters"
+    detail_rows = 3
+
+    def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
+        """The fabric's past, and the table of ports."""
+        reading = snapshot.check
+        if reading is None or reading.value is None:
+            return Content(empty=_why_empty(reading or Reading(), "the counters"))
+        table = counters.table(reading.value, snapshot.fabric.value)
+        return Content(counters.head(reading.value), table, "no port's counters were read")
+
+    def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
+        """All counters of the port."""
+        reading = snapshot.check
+        return counters.port_lines(reading.value, key) if reading and reading.value and isinstance(key, End) else []
+
+    def open(self, snapshot: Snapshot, key: Any) -> Page | None:
+        """To the node."""
+        return NodePage(key.guid, key.port) if isinstance(key, End) else None
+
+
+class FindingsPage(Page):
+    """What is wrong, worst first, and what could not be decided."""
+
+    name, title = "findings", "Findings"
+    detail_rows = 4
+
+    def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
+        """What was looked at, and the table of findings."""
+        reading = snapshot.check
+        if reading is None or reading.value is None:
+            return Content(empty=_why_empty(reading or Reading(), "what the rules need"))
+        diagnosis = reading.value.diagnosis
+        return Content(findings.head(diagnosis), findings.table(diagnosis), "no finding in what was looked at")
+
+    def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
+        """The finding in short."""
+        return findings.short_lines(key) if isinstance(key, Finding | Undecided) else []
+
+    def open(self, snapshot: Snapshot, key: Finding | Undecided) -> Page:
+        """All of it, its members, its rule."""
+        return DetailPage(f"{key.rule} {key.name}", findings.full_page(key))
+
+
+class ResolvePage(Page):
+    """Type an address: GID, P_Key, path, where each comes from and how old it is."""
+
+    name, title = "resolve", "Resolve"
+    detail_rows = 8
+    asks = "IP address, host name, GID, GUID or LID; several, or n[01-16]"
+
+    def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
+        """What was asked for."""
+        asked = snapshot.resolutions
+        seen = [reading.value for reading in asked if reading.value is not None]
+        waiting = any(reading.is_waiting for reading in asked)
+        failed = next((reading.failure for reading in asked if reading.failure is not None), None)
+        head: list[Line] = []
+        if waiting:
+            head = [line(" resolving ...")]
+        elif failed:
+            head = [line(" ", span(failed, "warning"))]
+        return Content(head, resolution.table(seen), "key a: type an address, a host name, a GID, a GUID or a LID")
+
+    def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
+        """The answer."""
+        return resolution.lines(key) if isinstance(key, Answer) else []
+
+    def open(self, snapshot: Snapshot, key: Answer) -> Page:
+        """The answer in full."""
+        return DetailPage(key.query, resolution.lines(key))
 
 
 class HostPage(Page):
@@ -214,7 +294,7 @@ class SubnetPage(Page):
 class JobPage(Page):
     """The verdict of the job in the capture."""
 
-    name, title = "job", "Job"
+    name, title = "jobs", "Jobs"
     detail_rows = 3
 
     def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
@@ -270,8 +350,11 @@ class DetailPage(Page):
         return Content(self._lines)
 
 
-#: The pages that a digit opens, in the order of the digits.
-PAGES: tuple[type[Page], ...] = (OverviewPage, NodesPage, LinksPage, HostPage, SubnetPage, JobPage, ProblemsPage)
+#: The pages that a digit opens, in the order of the digits; the tenth is 0's.
+PAGES: tuple[type[Page], ...] = (
+    OverviewPage, NodesPage, CountersPage, HostPage, SubnetPage, ResolvePage, JobPage, FindingsPage, ProblemsPage,
+    LinksPage,
+)  # fmt: skip
 NAMES = tuple(page.name for page in PAGES)
 
 

@@ -36,7 +36,7 @@ class NodeCommands(Provider):
             yield Hit(
                 0.5,
                 Text(f"Node {name}"),  # a Text is no markup
-                partial(app.go_to, Target("nodes", guid)),
+                partial(app.go_to, Target("fabric", guid)),
                 text=name,
                 help=str(guid),
             )

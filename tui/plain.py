@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ibkit.tui.pages import PAGES, Content, HostPage, JobPage, LinksPage, NodesPage, Page, ProblemsPage, SubnetPage
+from ibkit.tui.pages import (
+    PAGES,
+    Content,
+    FindingsPage,
+    HostPage,
+    JobPage,
+    LinksPage,
+    NodesPage,
+    Page,
+    ProblemsPage,
+    SubnetPage,
+)
 from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view import level as levels
 from ibkit.tui.view.banner import banner
@@ -15,7 +26,9 @@ from ibkit.tui.view.table import Table
 #: Below the overview a table shows no more rows than this; the page asked for by name shows all.
 FEW_ROWS = 25
 #: What follows the overview, in its order.
-FOLLOWING: tuple[type[Page], ...] = (JobPage, HostPage, SubnetPage, NodesPage, LinksPage, ProblemsPage)
+FOLLOWING: tuple[type[Page], ...] = (
+    JobPage, FindingsPage, HostPage, SubnetPage, NodesPage, LinksPage, ProblemsPage,
+)  # fmt: skip
 
 
 def report(snapshot: Snapshot, name: str = "overview") -> Iterator[str]:

@@ -11,6 +11,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Input
 
+from ibkit.tui.asking import AskScreen
 from ibkit.tui.pages import PAGES, DoctorPage, HostPage, Page
 from ibkit.tui.view.lines import Line, line, span
 from ibkit.tui.view.title import Shown, title
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
 #: An 80x24 terminal with a status line of tmux and one of the shell's still fits (columns, lines).
 LEAST_WIDTH, LEAST_HEIGHT = 80, 22
 #: The keys of the last line, in their order.
-KEYS = ("table.open", "page.filter", "table.faults", "table.sort", "page.doctor", "app.refresh", "app.help", "app.quit")
+KEYS = (
+    "page.ask",
+    "table.open",
+    "page.filter",
+    "table.faults",
+    "table.sort",
+    "page.doctor",
+    "app.refresh",
+    "app.help",
+    "app.quit",
+)
 PARTS = "to another part of the screen, to scroll it"
 
 
@@ -39,6 +50,7 @@ class PageScreen(Screen[None]):
         Binding("escape", "back", show=False, id="page.back", tooltip="clear the filter, else one page back"),
         Binding("d", "doctor", "doctor", id="page.doctor",
                 tooltip="what ibkit can see on the host, and what mends the rest"),
+        Binding("a", "ask", "ask", id="page.ask", tooltip="type an address to resolve"),
         Binding("e", "export", show=False, id="page.export", tooltip="write the rows that are shown to a CSV file"),
         Binding("y", "copy", show=False, id="page.copy", tooltip="copy the row to the clipboard"),
     ]  # fmt: skip
@@ -150,10 +162,14 @@ class PageScreen(Screen[None]):
 
     def _tabs(self) -> list[tuple[Line, str]]:
         items = []
+        room = self.size.width
         for digit, page in enumerate(PAGES, 1):
             is_current = page.name == self.app.current_mode
-            word = span(f" {digit} {page.title} ", "tab-current" if is_current else "tab")
-            items.append((line(word), f"app.page({page.name!r})"))
+            text = f" {digit % 10} {page.title}"
+            room -= len(text)
+            if room < 0 and not is_current:
+                continue  # its digit and the palette lead there, too
+            items.append((line(span(text, "tab-current" if is_current else "tab")), f"app.page({page.name!r})"))
         return items
 
     def _keys(self) -> list[tuple[Line, str]]:
@@ -253,11 +269,17 @@ class PageScreen(Screen[None]):
         """A slash is text in the filter; the doctor is at the host."""
         if action == "filter":
             return self.is_current and not self.has_class("-filtering")
+        if action == "ask":
+            return bool(self.page.asks)
         return action != "doctor" or isinstance(self.page, HostPage)
 
     def action_doctor(self) -> None:
         """What the doctor says."""
         self.app.push(DoctorPage(), (*self.above, self.page.title))
+
+    def action_ask(self) -> None:
+        """Type what the page asks for."""
+        self.app.push_screen(AskScreen(self.page.asks), self.app.resolve)
 
     def action_press(self, key: str) -> None:
         """A click on a key's name is the key."""

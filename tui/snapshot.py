@@ -10,12 +10,13 @@ import io
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ibkit.errors import IbkitError
 from ibkit.model.checks import HostChecks
 from ibkit.model.host import HostHcas
 from ibkit.model.mpi import JobVerdict
+from ibkit.model.resolution import Resolution
 from ibkit.model.subnet_manager import SubnetManagers
 from ibkit.parsers import JOB_COMMAND
 from ibkit.parsers.base import Problem
@@ -23,6 +24,9 @@ from ibkit.sources.base import Source
 from ibkit.sources.raw import RawSource
 from ibkit.sources.site import Origin, Site
 from ibkit.tui.view.subnet import SubnetView
+
+if TYPE_CHECKING:
+    from ibkit.tui.diagnosing import Diagnosed
 
 T = TypeVar("T")
 
@@ -40,7 +44,8 @@ class Part(NamedTuple):
 
 
 HOST, DOCTOR = "host", "doctor"
-FABRIC, MANAGERS, JOB = Part("fabric"), Part("subnet managers"), Part("job")
+RESOLVE = "resolve"
+FABRIC, MANAGERS, JOB, CHECK = Part("fabric"), Part("subnet managers"), Part("job"), Part("check")
 
 
 class Reading(NamedTuple, Generic[T]):
@@ -117,6 +122,16 @@ class Snapshot(NamedTuple):
         return self.readings[MANAGERS]
 
     @property
+    def check(self) -> Reading[Diagnosed] | None:
+        """Counters and findings."""
+        return self.readings.get(CHECK)
+
+    @property
+    def resolutions(self) -> list[Reading[Resolution]]:
+        """What was asked for, the last first."""
+        return [reading for part, reading in reversed(self.readings.items()) if part.kind == RESOLVE]
+
+    @property
     def job(self) -> Reading[JobVerdict] | None:
         """The job's verdict; None where the site holds no job."""
         return self.readings.get(JOB)
@@ -127,7 +142,8 @@ class Snapshot(NamedTuple):
         for part, reading in self.readings.items():
             if reading.failure is not None:
                 found.append((part.title, Problem("collector-failed", reading.failure)))
-            if part.kind != DOCTOR:  # it looks at the same devices as the host's own part
+            # These two look at the same things as the parts of their own.
+            if part.kind not in (DOCTOR, CHECK.kind):
                 found += [(part.title, problem) for problem in problems_of(reading.value)]
         return found
 
@@ -144,6 +160,7 @@ def tasks_of(site: Site) -> list[Task]:
     if site.origin.kind != "raw":  # one tool's output says nothing about its host
         tasks += [Task(Part(DOCTOR, host.name), partial(_checks, host.source, host.name)) for host in site.hosts]
     tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
+    tasks.append(Task(CHECK, _Diagnosing(site)))
     if site.job or raw_log(site):
         tasks.append(Task(JOB, partial(_job, site)))
     return tasks
@@ -158,6 +175,21 @@ def raw_log(site: Site) -> RawSource | None:
 def read_all(site: Site) -> Snapshot:
     """The whole snapshot, one task after the other."""
     return Snapshot(site.origin, {task.part: task.read() for task in tasks_of(site)})
+
+
+class _Diagnosing:
+    """Imports the rules when the first sample is taken."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._next: Callable[[], Diagnosed] | None = None
+
+    def __call__(self) -> Diagnosed:
+        if self._next is None:
+            from ibkit.tui.diagnosing import Diagnosing
+
+            self._next = Diagnosing(self._site)
+        return self._next()
 
 
 def _hcas(source: Source, name: str) -> HostHcas:

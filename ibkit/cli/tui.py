@@ -1,4 +1,4 @@
-"""All of it on one screen, live or replayed: overview, nodes, links, host, subnet, job, problems.
+"""All of it on one screen, live or replayed: fabric, counters, hosts, subnet, addresses, jobs, findings.
 
 On a terminal this is an application: `?` lists its keys, `q` leaves it. Without a terminal (a pipe, CI, TERM=dumb)
 the same facts are printed as text.
@@ -18,7 +18,9 @@ from ibkit.sources.opening import open_site
 
 OUTPUTS = ()
 #: The pages, and what the theme is called; a test holds these equal to the lists in ibkit.tui, which cost an import.
-PAGES = ("overview", "nodes", "links", "host", "subnet", "job", "problems")
+PAGES = (
+    "overview", "fabric", "counters", "host", "subnet", "resolve", "jobs", "findings", "problems", "links",
+)  # fmt: skip
 THEMES = ("dark", "light", "colour-blind", "mono")
 
 

@@ -149,7 +149,7 @@ def test_the_report_holds_every_part_of_the_scene() -> None:
     for words in (
         "REPLAY of small-tree, recorded 2026-12-01 20:53:07 +00:00: two faults",
         " x   1 critical, 3 warnings",
-        "What to look at:", "Job:", "Host:", "Subnet:", "Nodes:", "Links:",
+        "What to look at:", "Jobs:", "Host:", "Subnet:", "Fabric:", "Links:",
         "fix      LimitMEMLOCK=infinity for slurmd",
         "! mlx5_2/1  Initializing",
         "S-0 [2] -- L-1 [21]",
@@ -257,7 +257,9 @@ def test_a_real_terminal_from_start_to_end(terminal: Terminal, topology: Path) -
     screen = terminal.until("one lane only")
     assert screen.splitlines()[0].startswith(" REPLAY  of ibnetdiscover.txt")
     assert "q quit" in screen
-    for key, text in zip("234567", ("Nodes", "Links", "Host", "Subnet", "Job", "Problems"), strict=True):
+    for key, text in zip(
+        "2345678", ("Fabric", "Counters", "Host", "Subnet", "Resolve", "Jobs", "Findings"), strict=True
+    ):
         terminal.press(key)
         terminal.until(f"\n {text}")
     terminal.press("?")

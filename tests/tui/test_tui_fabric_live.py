@@ -36,7 +36,7 @@ async def test_a_link_that_goes_down_is_gone_after_a_refresh(tmp_path: Path, mon
             assert "link at 1x HDR, one lane only" in tui.screen
             await tui.press("5")
             assert tui.row[0] == "master"
-            await tui.press("3")
+            await tui.press("0")
             assert tui.title.startswith("Links   32 links")
             fabric.console(f'Unlink "S-{SWITCH_BASE:016x}"[5]')
             await tui.press("r")

@@ -45,8 +45,8 @@ async def test_all_hostile_names_at_once() -> None:
     hcas = [Guid(0x1000 + 16 * i) for i in range(len(NAMES_FROM_OUTSIDE))]
     links = [Link(End(hca, 1), End(LEAVES[0], i + 1), "4x", "HDR") for i, hca in enumerate(hcas)]
     names: dict[Guid, str | None] = {LEAVES[0]: "leaf", **dict(zip(hcas, NAMES_FROM_OUTSIDE, strict=True))}
-    async with running("nodes", (200, 60), fabric=fabric_of(links, names)) as tui:
-        for keys in ((), ("G",), ("3",), ("enter",), ("escape", "2", "g", "enter")):  # nodes, links, an HCA, the leaf
+    async with running("fabric", (200, 60), fabric=fabric_of(links, names)) as tui:
+        for keys in ((), ("G",), ("0",), ("enter",), ("escape", "2", "g", "enter")):  # nodes, links, an HCA, the leaf
             await tui.press(*keys)
             assert not CONTROLS.search("".join(tui.lines))
             if "mlx" not in tui.title and "Links >" not in tui.title:
@@ -62,7 +62,7 @@ async def test_a_hostile_name_is_shown_literally_on_every_page(name: str) -> Non
     job = job._replace(target=name, evidence=evidence, next_step=name)
     host = small_host(name)
     fabric = named(name)._replace(problems=(Problem("bad-line", name, 7, name),))
-    async with running("nodes", (200, 50), fabric=fabric, job=job, host=host) as tui:
+    async with running("fabric", (200, 50), fabric=fabric, job=job, host=host) as tui:
         assert shown in tui.screen
         tui.app.screen.table.go_to(LEAVES[0])
         assert tui.row[1] == (name.strip(" ") or str(LEAVES[0]))
@@ -151,5 +151,5 @@ def test_any_names_make_a_fabric_that_can_be_shown(names: Sequence[str | None]) 
 
 
 async def test_help_is_of_our_own_words() -> None:
-    async with running("nodes", fabric=named("[red]x")) as tui:
+    async with running("fabric", fabric=named("[red]x")) as tui:
         assert "[red]" not in "".join(map(plain, help_lines(tui.app.screen)))

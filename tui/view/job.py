@@ -139,7 +139,9 @@ def notices(verdict: JobVerdict) -> list[Notice]:
     if level >= UNKNOWN:
         reasons = [reason.text for layer in verdict.layers for reason in layer.reasons]
         why = f": {reasons[0]}" if reasons else ""
-        found.append(Notice(level, f"job: {sentence(verdict, with_reasons=False)}{why}", verdict.target, Target("job")))
+        found.append(
+            Notice(level, f"job: {sentence(verdict, with_reasons=False)}{why}", verdict.target, Target("jobs"))
+        )
     return found
 
 

@@ -124,7 +124,7 @@ class SubnetView:
             crowds[remark.kind].append(Notice(remark.level, what, self.where(link), target))
         for guid, remark in self.remarks.of_node.items():
             if remark.kind in CROWDS:  # the others repeat what a link says
-                crowds[remark.kind].append(Notice(remark.level, remark.text, self.name(guid), Target("nodes", guid)))
+                crowds[remark.kind].append(Notice(remark.level, remark.text, self.name(guid), Target("fabric", guid)))
         found = self._reading()
         for kind, members in crowds.items():
             found += folded(members, CROWDS[kind], members[0].target.screen)

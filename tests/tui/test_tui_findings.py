@@ -1,0 +1,133 @@
+"""The pages of counters, findings and addresses, over a capture whose truth is known (fixtures/fat-tree/README.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from support.tui_pilot import SIZES, Driver
+
+from ibkit.model.congestion import with_congestion
+from ibkit.model.counters import FabricCounters, PortCounters, change_between
+from ibkit.model.ids import Guid
+from ibkit.rules.evidence import Collected
+from ibkit.sources.opening import open_site
+from ibkit.tui.app import IbkitApp
+from ibkit.tui.diagnosing import Diagnosed, Sample
+from ibkit.tui.view import counters
+from ibkit.tui.view.lines import plain
+
+FAT_TREE = Path(__file__).parents[2] / "fixtures" / "fat-tree"
+
+
+@asynccontextmanager
+async def fat_tree(size: tuple[int, int] = (120, 40), page: str = "overview"):
+    app = IbkitApp(open_site(str(FAT_TREE)), page=page)
+    async with app.run_test(size=size) as pilot:
+        tui = Driver(app, pilot)
+        while app.snapshot.waiting:
+            await pilot.pause(0.02)
+        await pilot.pause()
+        yield tui
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_findings_worst_first_with_their_evidence_and_rule(size: tuple[int, int]) -> None:
+    async with fat_tree(size, "findings") as tui:
+        table = tui.app.screen.table.table
+        found = [row for row in table.rows if row.values[0] != "undecided"]
+        assert [row.level for row in table.rows] == sorted((row.level for row in table.rows), reverse=True) or found
+        assert any("SymbolErrorCounter" in str(row.values[2]) for row in found), "4711 were injected on leaf l001"
+        assert "fabric" in tui.screen
+        assert "15 switches" in tui.screen
+        await tui.press("enter")
+        for word in ("severity", "evidence", "why", "next", "The rule"):
+            assert word in tui.screen
+
+
+async def test_undecided_rules_say_what_is_missing() -> None:
+    async with fat_tree(page="findings") as tui:
+        await tui.press("G")
+        assert "to decide it" in tui.screen
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_counters_of_a_capture_are_totals_and_say_so(size: tuple[int, int]) -> None:
+    async with fat_tree(size, "counters") as tui:
+        assert "since the counters were last cleared, nobody knows when" in tui.screen
+        top = tui.app.screen.table.table.rows[0]
+        assert top.values[:2] == ("MF0;swib-l001:MQM8700/U1", 4)
+        assert top.values[3:5] == (4711, 3)
+        assert "SymbolErrorCounter 4711" in tui.screen
+        await tui.press("enter")
+        assert "swib-l001" in tui.title
+
+
+async def test_an_address_is_typed_and_its_answer_comes() -> None:
+    async with fat_tree(page="resolve") as tui:
+        assert "type an address" in tui.screen
+        await tui.press("a")
+        await tui.type("c002 lid:1")
+        await tui.press("enter")
+        await tui.until("c002 mlx5_0")
+        rows = tui.app.screen.table.table.rows
+        assert [row.values[0] for row in rows] == ["c002", "lid:1"]
+        await tui.press("enter")
+        assert "What each source says" in tui.screen
+
+
+async def test_a_bad_bracket_is_told_in_place_and_escape_asks_nothing() -> None:
+    async with fat_tree(page="resolve") as tui:
+        await tui.press("a", "escape")
+        assert "resolving" not in tui.screen
+        await tui.press("a")
+        await tui.type("n[01")
+        await tui.press("enter")
+        for _ in range(100):
+            if "n[01" in tui.screen and not tui.app.snapshot.waiting:
+                break
+            await asyncio.sleep(0.02)
+        assert "Traceback" not in tui.screen
+        assert tui.app.is_running
+
+
+LEAF, SPINE = Guid(0x10), Guid(0x20)
+
+
+def sample(errors: int, units: int) -> FabricCounters:
+    port = PortCounters(
+        LEAF, LEAF, 1, 3, "leaf", {"SymbolErrorCounter": errors, "PortXmitData": units, "PortRcvData": None}
+    )
+    quiet = PortCounters(SPINE, SPINE, 2, 1, "spine", {"SymbolErrorCounter": 0, "PortXmitData": 0, "PortRcvData": 0})
+    return FabricCounters((quiet, port), True)
+
+
+def test_two_samples_make_rates() -> None:
+    # 30 s at 100 Gb/s are 375e9 octets, which the counter counts in units of 4 (IBTA volume 1, 16.1.3.5).
+    change = change_between(sample(5, 0), sample(7, 375_000_000_000 // 4), 30.0)
+    value = Diagnosed(
+        Collected(change=with_congestion(change, _no_fabric())), _nothing(), (Sample(0, 0.0, 0), Sample(30, 100.0, 2))
+    )
+    table = counters.table(value, None)
+    assert table is not None
+    assert table.rows[0].values[:4] == ("leaf", 3, 2, 2)
+    assert table.rows[0].values[7:10] == ("100.00", None, None), "what is not known is not zero"
+    assert [row.key.guid for row in table.rows] == [LEAF, SPINE]
+    text = "\n".join(map(plain, counters.head(value)))
+    assert "30 s apart" in text
+    assert "0 to 100.0 Gb/s" in text
+    assert "▁█  0 to 2 a sample" in text
+
+
+def _no_fabric():
+    from ibkit.model.fabric import Fabric
+
+    return Fabric({}, (), None)
+
+
+def _nothing():
+    from ibkit.model.findings import Diagnosis
+
+    return Diagnosis((), (), ())

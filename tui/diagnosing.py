@@ -1,0 +1,84 @@
+"""What the findings and the counters pages stand on: the rules' evidence, its diagnosis, and what changed since before.
+
+Kept from sample to sample: the last evidence, so that the next one has rates, and the fabric's traffic over time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ibkit.model.congestion import with_congestion
+from ibkit.model.counters import OCTETS_PER_DATA_UNIT, FabricChange
+from ibkit.model.findings import Diagnosis
+from ibkit.parsers.base import Problem
+from ibkit.rules import catalogue
+from ibkit.rules.collecting import collect, compare_with, problems_of
+from ibkit.rules.engine import diagnose
+from ibkit.rules.evidence import Collected, Evidence
+from ibkit.rules.tallies import spell
+from ibkit.sources.site import Site
+
+#: How many samples the lines of the past show.
+PAST = 60
+
+
+class Sample(NamedTuple):
+    """What the whole fabric did between two samples. ``taken`` is the monotonic clock (seconds)."""
+
+    taken: float
+    gbps: float | None
+    errors: int
+
+
+class Diagnosed(NamedTuple):
+    """One sample of everything, judged."""
+
+    collected: Collected
+    diagnosis: Diagnosis
+    past: tuple[Sample, ...] = ()
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What could not be read."""
+        return problems_of(self.collected)
+
+
+class Diagnosing:
+    """Collects and judges, again and again."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._before: Collected | None = None
+        self._past: deque[Sample] = deque(maxlen=PAST)
+
+    def __call__(self) -> Diagnosed:
+        """The next sample, compared with the one before where there was one."""
+        fresh = collect(self._site)
+        shown = fresh
+        if self._before is not None and self._site.origin.kind == "live":
+            seconds = _middle(fresh) - _middle(self._before)
+            shown = compare_with(self._before, fresh, seconds, f"in the last {spell(seconds)}")
+            if shown.change is not None:
+                if shown.fabric is not None:
+                    shown = shown._replace(change=with_congestion(shown.change, shown.fabric))
+                self._past.append(_sample(shown.change))
+        self._before = fresh
+        return Diagnosed(shown, diagnose(Evidence(shown), catalogue.ALL), tuple(self._past))
+
+
+def _middle(collected: Collected) -> float:
+    """When the counters were read: the middle of their sweep, by the monotonic clock (seconds)."""
+    begun, ended = collected.counted_at
+    return (begun + ended) / 2
+
+
+def _sample(change: FabricChange | None) -> Sample:
+    """All that ports sent, and all their errors."""
+    ports = change.ports if change else ()
+    sent = [count for port in ports if (count := port.counters.get("PortXmitData")) is not None]
+    errors = sum(sum(port.errors.values()) for port in ports)
+    gbps = sum(sent) * OCTETS_PER_DATA_UNIT * 8 / 1e9 / change.seconds if change and sent and change.seconds else None
+    return Sample(time.monotonic(), gbps, errors)
