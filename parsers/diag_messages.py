@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import MAX_LINE_CHARS
+from ibkit.parsers.lines import Problems
 from ibkit.parsers.records import NamedTuple
 
 #: ``kind`` of a message.
@@ -114,6 +115,29 @@ def parse_line(line: str, number: int | None = None) -> Message | None:
     if _SA.match(line):
         return Message(SA_STATUS, line, number, reason=line)
     return None
+
+
+class Complaints:
+    """The messages that somebody's ``2>&1`` mixed into one tool's text, in its order.
+
+    A message of the tool itself, which ``own`` matches, is its last word: a problem, and the tool has ``failed``.
+    """
+
+    def __init__(self, own: re.Pattern[str], problems: Problems) -> None:
+        self.messages: list[Message] = []
+        self.failed = False
+        self._own = own
+        self._problems = problems
+
+    def take(self, number: int, line: str) -> bool:
+        """Keep the message in ``line``; False where there is none."""
+        message = parse_line(line, number)
+        if message and self._own.match(message.text):
+            self.failed = True
+            self._problems.add(message.kind, message.text, number)
+        elif message and message.kind != SIMULATOR:
+            self.messages.append(message)
+        return message is not None
 
 
 def _body(body: str, text: str, number: int | None) -> Message:

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ibkit.parsers.base import NotThisFormat, Parsed
-from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
+from ibkit.parsers.diag_messages import Complaints, Message
 from ibkit.parsers.lines import BEFORE, MAX_COUNT, Problems, lines_of
 from ibkit.parsers.link_row import LinkRow, parse_row
 from ibkit.parsers.records import NamedTuple
@@ -161,10 +161,12 @@ def parse(text: str, *, source: str = "") -> Parsed[Report]:
     for number, line in _unbroken(lines):
         reader.feed(number, line)
     reader.close(len(lines))
-    if not reader.sweeps and not reader.failed:
+    if not reader.sweeps and not reader.complaints.failed:
         raise NotThisFormat(f"{source or 'input'}: not ibqueryerrors: no '## Summary', no 'GUID 0x... port' row")
-    complete = not reader.failed and all(sweep.complete and not sweep.query_failures for sweep in reader.sweeps)
-    return Parsed(Report(tuple(reader.sweeps), tuple(reader.messages)), problems.all(), complete)
+    complete = not reader.complaints.failed and all(
+        sweep.complete and not sweep.query_failures for sweep in reader.sweeps
+    )
+    return Parsed(Report(tuple(reader.sweeps), tuple(reader.complaints.messages)), problems.all(), complete)
 
 
 def _unbroken(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -201,8 +203,7 @@ class _Reader:
 
     def __init__(self, problems: Problems) -> None:
         self.sweeps: list[Sweep] = []
-        self.messages: list[Message] = []
-        self.failed = False
+        self.complaints = Complaints(_OWN_FAILURE, problems)
         self._problems = problems
         self._start()
 
@@ -223,13 +224,11 @@ class _Reader:
             self._header(number, header)
         elif line.startswith("##"):
             self._summary(number, line.rstrip())
-        elif message := parse_line(line, number):
-            if _OWN_FAILURE.match(message.text):
-                self.failed = True
-                self._problems.add(message.kind, message.text, number)
-            elif message.kind != SIMULATOR:
-                self.messages.append(message)
-        elif "GUID 0x" in line:
+        elif not self.complaints.take(number, line):
+            self._unread(number, line)
+
+    def _unread(self, number: int, line: str) -> None:
+        if "GUID 0x" in line:
             self._damaged += 1
             self._problems.add("bad-line", f"a damaged row: {line[:120]!r}", number)
         else:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
-from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
+from ibkit.parsers.diag_messages import Complaints, Message
 from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 
@@ -89,12 +89,11 @@ def parse(text: str, *, source: str = "") -> Parsed[Tables]:
     for number, line in enumerate(lines, 1):
         reader.feed(number, line)
     reader.close()
-    if not reader.tables and not reader.failed:
+    if not reader.tables and not reader.complaints.failed:
         raise NotThisFormat(f"{source or 'input'}: not ibroute or dump_fts: no header like 'Unicast lids [0x0-0xf] of'")
-    complete = not reader.failed and all(table.complete for table in reader.tables)
-    return Parsed(
-        Tables(tuple(reader.tables), reader.destinations, tuple(reader.messages)), reader.problems.all(), complete
-    )
+    complete = not reader.complaints.failed and all(table.complete for table in reader.tables)
+    tables = Tables(tuple(reader.tables), reader.destinations, tuple(reader.complaints.messages))
+    return Parsed(tables, reader.problems.all(), complete)
 
 
 class _Reader:
@@ -104,8 +103,7 @@ class _Reader:
         self.problems = problems
         self.tables: list[ForwardingTable] = []
         self.destinations: dict[int, Destination] = {}
-        self.messages: list[Message] = []
-        self.failed = False
+        self.complaints = Complaints(_OWN_FAILURE, problems)
         self._table: ForwardingTable | None = None
         self._exits = bytearray()
         self._groups: dict[int, tuple[int, ...]] = {}
@@ -126,15 +124,9 @@ class _Reader:
             )  # fmt: skip
         elif end := _END.match(line):
             self._end(number, int(end[1]))
-        elif message := parse_line(line, number):
-            if _OWN_FAILURE.match(message.text):
-                self.failed = True
-                self.problems.add(message.kind, message.text, number)
-            elif message.kind != SIMULATOR:
-                self.messages.append(message)
         elif _GET_FAILED.match(line):
             self.problems.add("no-answer", f"a block of a table did not answer: {line[:120]}", number)
-        elif line and not line.startswith(_HEADS) and not _is_ruler(line):
+        elif line and not (line.startswith(_HEADS) or _is_ruler(line) or self.complaints.take(number, line)):
             self.problems.noise.add(number, line)
 
     def _row(self, number: int, line: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
-from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
+from ibkit.parsers.diag_messages import Complaints, Message
 from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 
@@ -66,10 +66,10 @@ def parse(text: str, *, source: str = "") -> Parsed[Traces]:
     for number, line in enumerate(lines, 1):
         reader.feed(number, line.lstrip(BEFORE))
     reader.close()
-    if not reader.traces and not reader.failed:
+    if not reader.traces and not reader.complaints.failed:
         raise NotThisFormat(f"{source or 'input'}: not ibtracert: no line like 'From ca {{0x...}} portnum 1'")
-    complete = not reader.failed and all(trace.end for trace in reader.traces)
-    return Parsed(Traces(tuple(reader.traces), tuple(reader.messages)), reader.problems.all(), complete)
+    complete = not reader.complaints.failed and all(trace.end for trace in reader.traces)
+    return Parsed(Traces(tuple(reader.traces), tuple(reader.complaints.messages)), reader.problems.all(), complete)
 
 
 class _Reader:
@@ -78,8 +78,7 @@ class _Reader:
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
         self.traces: list[Trace] = []
-        self.messages: list[Message] = []
-        self.failed = False
+        self.complaints = Complaints(_OWN_FAILURE, problems)
         self._start: tuple[Stop, int] | None = None
         self._steps: list[Stop] = []
         self._damaged = False
@@ -93,13 +92,7 @@ class _Reader:
                 self.close(_stop(end), number)
         elif line.startswith("["):
             self._step(number, line)
-        elif message := parse_line(line, number):
-            if _OWN_FAILURE.match(message.text):
-                self.failed = True
-                self.problems.add(message.kind, message.text, number)
-            elif message.kind != SIMULATOR:
-                self.messages.append(message)
-        else:
+        elif not self.complaints.take(number, line):
             self.problems.noise.add(number, line)
 
     def _step(self, number: int, line: str) -> None:

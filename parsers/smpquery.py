@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
-from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
+from ibkit.parsers.diag_messages import Complaints, Message
 from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 
@@ -93,10 +93,10 @@ def parse(text: str, *, source: str = "") -> Parsed[Answers]:
     for number, line in enumerate(lines, 1):
         reader.feed(number, line.lstrip(BEFORE))
     reader.close()
-    if not reader.answers and not reader.failed:
+    if not reader.answers and not reader.complaints.failed:
         raise NotThisFormat(f"{source or 'input'}: not smpquery: no header like '# Port info: Lid 4 port 1' in it")
-    answers = Answers(tuple(reader.answers), tuple(reader.messages))
-    return Parsed(answers, reader.problems.all(), False if reader.failed or reader.cut else None)
+    answers = Answers(tuple(reader.answers), tuple(reader.complaints.messages))
+    return Parsed(answers, reader.problems.all(), False if reader.complaints.failed or reader.cut else None)
 
 
 def active_speed(port_info: Answer) -> str | None:
@@ -113,8 +113,7 @@ class _Reader:
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
         self.answers: list[Answer] = []
-        self.messages: list[Message] = []
-        self.failed = False
+        self.complaints = Complaints(_OWN_FAILURE, problems)
         self.cut = False
         self._heading: str | None = None
         self._answer: Answer | None = None
@@ -141,13 +140,7 @@ class _Reader:
             self._answer.fields.setdefault(field["name"], field["value"].rstrip())
         elif self._answer and _FLAG.match(line):
             self._flags.append(line.rstrip())
-        elif message := parse_line(line, number):
-            if _OWN_FAILURE.match(message.text):
-                self.failed = True
-                self.problems.add(message.kind, message.text, number)
-            elif message.kind != SIMULATOR:
-                self.messages.append(message)
-        elif not line.startswith(_NOTES):
+        elif not self.complaints.take(number, line) and not line.startswith(_NOTES):
             self.problems.noise.add(number, line)
 
     def _header(self, number: int, line: str) -> None:
