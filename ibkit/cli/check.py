@@ -12,18 +12,27 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import print_csv, print_json, print_problems, site_of
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
-from ibkit.export.check import COLUMNS, check_document, check_rows, explained, is_complete, nagios_line
+from ibkit.export.check import (
+    COLUMNS,
+    NAGIOS_UNKNOWN,
+    check_document,
+    check_rows,
+    explained,
+    is_complete,
+    nagios_line,
+    rules_page,
+)
 from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
-from ibkit.rules.collecting import collect, compare_with, expecting, problems_of, sample_again
+from ibkit.rules.collecting import READS, collect, compare_with, expecting, problems_of, sample_again
 from ibkit.rules.engine import diagnose
-from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, Collected, Evidence
+from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, PARTITIONS, Collected, Evidence
 from ibkit.rules.expectation_file import read_expectations
 from ibkit.rules.rule import Rule
 from ibkit.sources.site import Site
@@ -67,20 +76,26 @@ def run(args: argparse.Namespace) -> int:
     """Print the diagnosis and return the exit status."""
     if args.explain:
         return _explain(args.explain)
+    if not args.nagios:
+        return _run(args)
+    try:
+        return _run(args)
+    except IbkitError as error:  # its exit status would be that of a critical state
+        print(clean(f"IBKIT UNKNOWN - {error}", 2000))
+        return NAGIOS_UNKNOWN
+
+
+def _run(args: argparse.Namespace) -> int:
     rules = _chosen(args.rule)
     expected = read_expectations(args.expect) if args.expect else None
-    wanted = {part for rule in rules for part in rule.needs}
-    collected = expecting(_collected(args, wanted), expected)
+    needed = {part for rule in rules for part in rule.needs}
+    collected = expecting(_collected(args, needed), expected)
+    problems = problems_of(collected)
     diagnosis = diagnose(Evidence(collected), rules)
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)
-    parts = tuple(dict.fromkeys(part for rule in rules for part in rule.needs)) if args.rule else _ALL_PARTS
-    if args.rule:  # these were asked for, so that each of them matters
-        decided = not diagnosis.undecided and is_complete(diagnosis, parts) is not False
-    else:
-        seen = [part.complete for part in diagnosis.looked_at if part.what in (*_ALL_PARTS, CHANGE)]
-        decided = bool(seen) and all(seen)
-    problems = problems_of(collected)
+    parts = tuple(part for part in (*_ALL_PARTS, PARTITIONS, CHANGE) if part in needed) if args.rule else _ALL_PARTS
+    decided = _is_decided(diagnosis, parts, chosen=bool(args.rule))
     if args.nagios:
         status, line = nagios_line(diagnosis, is_decided=decided)
         print(clean(line, 2000))
@@ -98,8 +113,22 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK if decided else EXIT_UNDECIDED
 
 
+def _is_decided(diagnosis: Diagnosis, parts: Sequence[str], *, chosen: bool) -> bool:
+    """Whether that nothing was found means that nothing is there.
+
+    Of rules that the user chose nothing may be undecided. Otherwise a part that nobody recorded was not asked for, and
+    what was looked at has to be complete.
+    """
+    seen = [part.complete for part in diagnosis.looked_at if part.what in (*parts, CHANGE)]
+    return bool(seen) and all(seen) and not (chosen and diagnosis.undecided)
+
+
 def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:
     site = site_of(args.from_path)
+    if site.origin.kind == "raw":
+        from ibkit.sources.raw import require_tool
+
+        require_tool(site, READS, "check")
     if args.interval and site.origin.kind != "live":
         raise IbkitError("--interval reads the counters twice, which only a live host can answer; use --since")
     earlier = _site_before(args.since) if args.since else None
@@ -157,7 +186,10 @@ def _chosen(words: list[str] | None) -> tuple[Rule, ...]:
 
 
 def _explain(word: str) -> int:
-    rules = catalogue.ALL if word == "all" else catalogue.find(word)
+    if word == "all":
+        print(rules_page(catalogue.ALL), end="")
+        return EXIT_OK
+    rules = catalogue.find(word)
     if not rules:
         raise IbkitError(
             f"--explain {word}: no such rule; there are {', '.join(rule.number for rule in catalogue.ALL)}"

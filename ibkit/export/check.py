@@ -17,6 +17,14 @@ NAGIOS_OK, NAGIOS_WARNING, NAGIOS_CRITICAL, NAGIOS_UNKNOWN = range(4)
 _NAGIOS_WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 
 
+_HEAD = """# The rules of `ibkit check`
+
+This page is what `ibkit check --explain all` prints; `ibkit check --explain RULE` prints a part of it. Numbers stand
+for subjects, so that several rules may have one; names are unique. Limits can be changed in the file of expectations
+(see docs/check.md).
+"""
+
+
 def is_complete(diagnosis: Diagnosis, parts: Sequence[str]) -> bool | None:
     """Whether each of ``parts`` was looked at and nothing is missing in any."""
     seen = {part.what: part.complete for part in diagnosis.looked_at}
@@ -92,6 +100,11 @@ def explained(rule: Rule) -> str:
         f"- **Source**: {rule.source}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def rules_page(rules: Sequence[Rule]) -> str:
+    """docs/rules.md: all rules."""
+    return f"{_HEAD}\n" + "\n".join(map(explained, rules))
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

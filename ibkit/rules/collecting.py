@@ -9,6 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Sequence
 
+from ibkit.collectors import counters as counter_collector
+from ibkit.collectors import fabric as fabric_collector
+from ibkit.collectors import partitions as partition_collector
+from ibkit.collectors import pasted
+from ibkit.collectors import subnet_manager as manager_collector
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
@@ -48,6 +53,14 @@ from ibkit.rules.host_counters import host_counters
 from ibkit.rules.tallies import spell
 from ibkit.sources.base import NOT_RECORDED
 from ibkit.sources.site import Site
+
+#: Whose outputs are read, where somebody saved one of them.
+READS = tuple(
+    dict.fromkeys(
+        (*pasted.TOOLS, *fabric_collector.READS, *manager_collector.READS, *counter_collector.READS,
+         *partition_collector.READS)
+    )
+)  # fmt: skip
 
 _RECORD = "record it with `ibkit capture`, or run `ibkit check` on a host of the fabric"
 _TWO_SAMPLES = Lack(

@@ -47,7 +47,7 @@ def to_toml(expectations: Expectations, origin: str) -> str:
 def _lines(expectations: Expectations, origin: str) -> Iterator[str]:
     yield f"# What is expected of a fabric: taken from {clean(origin)} by `ibkit expect init`."
     yield "# What is wrong there today is written down as right: read it, and mend what is not meant so."
-    yield "# `ibkit check --expect FILE` reports what is missing, extra, moved or slower; docs/expect.md has the keys."
+    yield "# `ibkit check --expect FILE` reports what is missing, extra, moved or slower; docs/check.md has the keys."
     yield ""
     yield f"format = {_quoted(FORMAT)}"
     if expectations.standbys is not None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from ibkit.model import host_findings
 from ibkit.model.findings import CRITICAL, WARNING, Fact, Finding, Undecided
-from ibkit.model.host import HcaPort, HostHcas
+from ibkit.model.host import Hca, HcaPort, HostHcas
+from ibkit.model.rates import width_speed
 from ibkit.rules.evidence import HOSTS, Evidence, host_place
 from ibkit.rules.rule import Limits, rule
 
@@ -76,6 +77,52 @@ def host_without_link(evidence: Evidence, limits: Limits) -> Iterator[Finding | 
     yield from _of_kind(evidence, "no-active-port")
 
 
+@rule("R06", "host-single-lane", WARNING, needs=(HOSTS,), source="infiniband-diags ibcheckport; OpenIB's ibcheckwidth")
+def host_single_lane(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """The link of a host's InfiniBand port runs on one lane.
+
+    Threshold: 1x. XDR, whose planes have one lane each, is not meant.
+
+    Why: it carries a quarter of what it should.
+
+    Next: reseat both ends, then swap the cable, then the port.
+
+    Else: a port that was set to 1x on purpose.
+    """
+    for host, hca, port in evidence.host_ports():
+        if port.transport == "ib" and port.state == "Active" and port.width == "1x" and port.speed not in (None, "XDR"):
+            what = f"the link runs at {_rate(port)}: one lane only"
+            yield Finding(what, (host_place(host, hca.name, port.port),), (Fact(what, hca.source),))
+
+
+@rule("R13", "host-rails-differ", WARNING, needs=(HOSTS,), source="scitix/sichek HCA_PORT_SPEED")
+def host_rails_differ(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+    """A port of a host is slower than another one of the same kind of adapter in the same host.
+
+    Threshold: the fastest active InfiniBand port of a device of the same type.
+
+    Why: what uses all rails runs at the speed of the slowest.
+
+    Next: look at both ends of the slow one (`mlxlink -d DEVICE -m`), reseat, then swap the cable; compare the ports of
+    the switches that the rails are cabled to.
+
+    Else: a port that is for something else, such as storage, at a slower switch; a split cable.
+    """
+    for host in evidence.hosts:
+        kinds: dict[str, list[tuple[Hca, HcaPort]]] = {}
+        for hca in host.hcas:
+            kind = hca.hca_type or hca.board_id
+            for port in hca.ports if kind and hca.planes_of is None else ():
+                if port.transport == "ib" and port.state == "Active" and port.rate_gbps is not None:
+                    kinds.setdefault(kind or "", []).append((hca, port))
+        for kind, ports in kinds.items():
+            fastest = max(port.rate_gbps or 0 for _, port in ports)
+            for hca, port in ports:
+                if (port.rate_gbps or 0) < fastest:
+                    what = f"the link runs at {_rate(port)}, others of this host's {kind} at {fastest:g} Gb/s"
+                    yield Finding(what, (host_place(host, hca.name, port.port),), (Fact(what, hca.source),))
+
+
 @rule("R08", "host-planes-differ", WARNING, needs=(HOSTS,), source="linux-rdma/rdma-core #1359")
 def host_planes_differ(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """The planes of a host's XDR link have different states or rates.
@@ -133,6 +180,13 @@ def _of_kind(
             if port is None or is_meant(port):
                 place = host_place(host, found.device, found.port)
                 yield Finding(found.text, (place,), (Fact(found.text, _speaker(host, found)),))
+
+
+def _rate(port: HcaPort) -> str:
+    """``200 Gb/s (2x NDR)``."""
+    how = width_speed(port.width, port.speed)
+    rate = None if port.rate_gbps is None else f"{port.rate_gbps:g} Gb/s"
+    return " ".join(filter(None, (rate, f"({how})" if how and rate else how)))
 
 
 def _port(host: HostHcas, found: host_findings.Finding) -> HcaPort | None:

@@ -20,9 +20,10 @@ _WITHOUT_MANAGER = frozenset({"port-initializing", "host-port-initializing", "no
 #: less than it can, and what is lost thereby.
 _OF_A_LINK = (
     "link-gone", "cabling", "port-training", "host-port-training", "flapping-link", "link-downed", "bit-errors",
-    "symbol-errors", "receive-errors", "link-error-recovery", "link-integrity", "slow-link", "single-lane", "planes-differ",
-    "host-planes-differ", "slower-than-its-like", "half-rate", "slow-by-configuration", "slower-than-expected",
-    "mtu-differs", "discards", "port-initializing", "host-port-initializing", "port-armed", "host-port-armed",
+    "symbol-errors", "receive-errors", "link-error-recovery", "link-integrity", "slow-link", "single-lane",
+    "host-single-lane", "planes-differ", "host-planes-differ", "slower-than-its-like", "host-rails-differ", "half-rate",
+    "slow-by-configuration", "slower-than-expected", "mtu-differs", "mtu-discards", "discards", "port-initializing",
+    "host-port-initializing", "port-armed", "host-port-armed",
 )  # fmt: skip
 #: Links that are not there, which is why a node has too few of them.
 _GONE = frozenset({"link-gone", "cabling"})

@@ -27,8 +27,7 @@ def findings_at_limit(
     limit = limit_of(evidence, limits)
     for group in by_link(evidence, at_limit(evidence, limits, *names)):
         yield finding_of(evidence, group, limit, meaning=meaning)
-    for name in names:
-        yield from unknown(evidence, name)
+    yield from unknown(evidence, *names)
 
 
 def by_link(evidence: Evidence, found: Iterable[Tally]) -> Iterator[list[Tally]]:
@@ -82,16 +81,15 @@ def limit_of(evidence: Evidence, limits: Limits) -> float:
     return limits["total" if evidence.change is None else "rise"]
 
 
-def unknown(evidence: Evidence, name: str) -> Iterator[Undecided]:
-    """The ports of which the counter is not known."""
+def unknown(evidence: Evidence, *names: str) -> Iterator[Undecided]:
+    """The ports of which one of these counters is not known."""
     if evidence.change is None:
-        ports = evidence.counters.ports
-        missing = sum(port.counters.get(name) is None for port in ports)
+        counted_by = [port.counters for port in evidence.counters.ports]
     else:
-        changes = evidence.change.ports
-        missing = sum(change.counters.get(name) is None for change in changes)
+        counted_by = [change.counters for change in evidence.change.ports]
+    missing = sum(any(counters.get(name) is None for name in names) for counters in counted_by)
     if missing:
         yield Undecided(
-            f"{name} of {counted(missing, 'port')} is not known",
+            f"the counters that this is about are not known of {counted(missing, 'port')}",
             "the port does not count it, or did not answer: see `ibkit counters --json` and its problems",
         )

@@ -147,6 +147,19 @@ def pci(*links: tuple[int, float, int, float]) -> PciFunction:
     return PciFunction(links=tuple(PciLink(f"0000:0{number}:00.0", *link) for number, link in enumerate(links)))
 
 
+def rails(*rates: float) -> Any:
+    """A host with a port of each rate, all of one kind of adapter."""
+    (host,) = hosts(*(f"n1: mlx5_{number} 1 Active LinkUp" for number in range(len(rates))))
+    return (
+        host._replace(
+            hcas=tuple(
+                hca._replace(hca_type="MT4129", ports=(hca.ports[0]._replace(rate_gbps=rate),))
+                for hca, rate in zip(host.hcas, rates, strict=True)
+            )
+        ),
+    )
+
+
 def checked(check: str, state: str) -> Any:
     return (HostChecks("n1", (Check(check, state, "what was seen", "what follows"),)),)
 
@@ -205,6 +218,13 @@ CASES: dict[str, Case] = {
         {"hosts": hosts("n1: smi0 1 Active LinkUp", "n1: smi0 2 Down Polling", planes_of={"smi0": "mlx5_0"})},
         [("warning", "n1:smi0:None")],
         {"hosts": hosts("n1: smi0 1 Active LinkUp", "n1: smi0 2 Active LinkUp", planes_of={"smi0": "mlx5_0"})}, {},
+    ),
+    "host-single-lane": Case(
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", width="1x", speed="HDR")}, [("warning", "n1:mlx5_0:1")],
+        {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", width="1x", speed="XDR")}, {},
+    ),
+    "host-rails-differ": Case(
+        {"hosts": rails(400.0, 400.0, 200.0)}, [("warning", "n1:mlx5_2:1")], {"hosts": rails(400.0, 400.0)}, {},
     ),
     "host-no-lid": Case(
         {"hosts": hosts("n1: mlx5_0 1 Active LinkUp", lid=None, reported_lid=0xFFFF)},

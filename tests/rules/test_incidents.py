@@ -1,4 +1,4 @@
-"""Findings of one cause are one incident, the cause in front: hand-made fabrics with a fault and what follows from it."""
+"""Findings of one cause are one incident, the cause in front: made-up fabrics with a fault and what follows from it."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ def test_two_cables_are_two_incidents() -> None:
 
 def test_the_worst_of_its_members_makes_the_severity_of_an_incident() -> None:
     made = diagnosis(
-        fabric=tree(), change=change(3600, port_counters("s1[2]", LinkDownedCounter=5, PortNeighborMTUDiscards=1))
+        fabric=tree(),
+        change=change(3600, port_counters("s1[2]", LinkErrorRecoveryCounter=1, PortNeighborMTUDiscards=1)),
     )
-    assert [(one.name, one.severity) for one in made.findings] == [
-        ("flapping-link", "critical"), ("mtu-discards", "critical")
+    assert told(made) == [
+        ("link-error-recovery", "critical", "s1[2] h2[1]"), ("- mtu-discards", "critical", "s1[2] h2[1]")
     ]  # fmt: skip
 
 
