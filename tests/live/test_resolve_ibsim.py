@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.ibacm import NEEDS, ibacm
 from support.ibsim import Simulation
 from support.two_subnets import BASES, LIDS, PREFIXES, two_subnets
 
@@ -114,3 +116,33 @@ def test_a_route_file_of_every_port(fabrics: dict[str, Simulation], tmp_path: Pa
             (record,) = parse(text).value.records
             mtu, rate = int(record.fields["mtu"], 16) & 0x3F, int(record.fields["rate"], 16) & 0x3F
             assert told[other] == (int(record.fields["sl"], 16), mtu, rate)
+
+
+@pytest.mark.needs(*NEEDS)
+def test_the_real_ibacm_loads_what_export_writes_and_answers_alike(
+    fabrics: dict[str, Simulation], tmp_path: Path
+) -> None:
+    fabric = fabrics["b"]
+    (tmp_path / "hosts").write_text("10.20.0.1 hostB1-ib0\n10.20.0.2 hostB2-ib0\n10.20.0.3 hostB3-ib0\n")
+    cache = ("--cache", str(tmp_path / "c.db"))
+    assert fabric.ibkit("cache", "build", "--hosts", str(tmp_path / "hosts"), *cache).returncode == 0
+    home, out = tmp_path / "acm", tmp_path / "out"
+    export = ("cache", "export", "--ibacm", str(out), "--installed-in", str(home), "--routes", "own")
+    assert fabric.ibkit(*export, *cache).returncode == 0
+    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    own = files.pop("ibacm_addr.cfg") + b"10.20.0.1 ibsim0 1 default\n"
+    options = files.pop("ibacm_opts.cfg").decode()
+    with ibacm(
+        home, files=files | {"addr.cfg": own}, options=options, gids="fec0:0:0:2:b2:0:0:11", pkeys="ffff",
+        environment=fabric.environment,
+    ) as service:  # fmt: skip
+        assert service.complaints == []
+        answers = resolve(fabric, "10.20.0.2", "10.20.0.3", *SOURCES[:-1], "cache,fabric,sa", *cache)
+        for answer in answers:
+            told = service.acme("-f", "i", "-s", "10.20.0.1", "-d", answer["query"], "-c")
+            fields = dict(re.findall(r"^ {2}(\w[\w ]*): (\S+)", told, re.MULTILINE))
+            path = answer["path"]
+            assert str(Gid.parse(fields["dgid"])) == answer["gid"]
+            assert (int(fields["dlid"]), int(fields["slid"])) == (path["dlid"], path["slid"])
+            assert int(fields["sl"], 0) == path["sl"]
+            assert 128 << (int(fields["mtu"], 0) & 0x3F) == path["mtu_bytes"]
