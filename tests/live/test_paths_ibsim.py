@@ -214,7 +214,7 @@ def test_a_switch_that_answers_no_tables(tmp_path: Path) -> None:
         fabric.console(f'Error "S-{SWITCH_BASE:016x}" 100 25')
         made = document(fabric, "path", "c001", "c008")
         route = next(check for check in made["checks"] if check["id"] == "route")
-        assert (route["answer"], [fact["source"] for fact in route["evidence"]][0]) == ("yes", "saquery LFTR 2")
+        assert (route["answer"], route["evidence"][0]["source"]) == ("yes", "saquery LFTR 2")
         fabric.stop_manager()
         made = document(fabric, "path", "c001", "c008", status=3)
         route = next(check for check in made["checks"] if check["id"] == "route")
