@@ -52,6 +52,8 @@ _JOB_MARKS = (
     r"A high-performance Open MPI|Another transport will be used instead|Connection summary: \(",
     r"\bMPI startup\(\): |\blibfabric:\S{1,80}:|\blibfabric provider: |\bprovider: \S{1,60}, score = \d",
     r"\[Gloo\] Rank |\bMVAPICH2|\bGloo connectFullMesh ",
+    r"\bOFI fi_getinfo\(\) failure|\bNo valid libfabric provider|\bOFI addrinfo\(\) failed",  # MPICH
+    r"\bFatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?: |\bMPICH Version:\s",
     r"\bmpi(?:run|exec)(?:\.hydra)? [^\n]{0,300}?-(?:n|np|H|host|hosts|hostfile|x|mca|genv) ",
     r"\bOpenFabrics device found|PSM2 no hfi units are active|\btmi: tmi_\w{1,20}: error",
     r"\bProt -  All Int(?:er|ra)-node communication is|\bmscclpp::IbError\b",
@@ -61,6 +63,7 @@ _JOB_WORDS = (
     "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
     "provider: ", "MVAPICH2", "Gloo", "][[", "ORTE was", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
     "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::",
+    "OFI ", "Fatal error in ", "MPICH Version:",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma

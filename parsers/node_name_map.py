@@ -34,12 +34,12 @@ class NodeName(NamedTuple):
 def parse(text: str, *, source: str = "") -> Parsed[tuple[NodeName, ...]]:
     """Read all names, each GUID once. ``complete`` is False where a line cannot be read, else None.
 
-    Raises NotThisFormat where there is no name.
+    Raises NotThisFormat where there is no name, or the lines without a GUID are more than the names.
     """
     lines, long_lines = lines_of(text, source)
     problems = Problems(source, long_lines)
     names: dict[int, NodeName] = {}
-    damaged = bool(long_lines)
+    damaged = 0
     for number, raw in enumerate(lines, 1):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -49,7 +49,7 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[NodeName, ...]]:
         guid = _GUID.match(line)
         value = _number(guid[1]) if guid else None
         if guid is None or value is None:
-            damaged = True
+            damaged += 1
             text = f"no GUID, so that the tools take nothing of this file: {line[:80]!r}"
             problems.add("bad-line", text, number)
             continue
@@ -67,9 +67,11 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[NodeName, ...]]:
             if rest.startswith("#"):
                 problems.add("odd-name", f"the tools take the comment for the name of {value:#018x}", number)
             names[value] = NodeName(value, name, number)
-    if not names:
-        raise NotThisFormat(f"{source or 'input'}: not a node-name map: no line like '0x0c42a10300000000 \"leaf 3\"'")
-    return Parsed(tuple(names.values()), problems.all(), False if damaged else None)
+    if not names or damaged > len(names):
+        like = f"{len(names)} lines like" if names else "no line like"
+        others = f", {damaged} others" if names else ""
+        raise NotThisFormat(f"{source or 'input'}: not a node-name map: {like} '0x0c42a10300000000 \"leaf 3\"'{others}")
+    return Parsed(tuple(names.values()), problems.all(), False if damaged or long_lines else None)
 
 
 def _number(text: str) -> int | None:

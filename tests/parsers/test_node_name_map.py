@@ -79,6 +79,11 @@ def test_other_texts(text: str) -> None:
         parse(text, source="f")
 
 
+def test_prose_with_a_few_numbers_before_its_lines() -> None:
+    with pytest.raises(NotThisFormat, match=r"2 lines like '0x0c42a10300000000 .leaf 3.', 3 others"):
+        parse("Exit status:\n0 if OK,\n1 if minor problems\nor more\nSee ls(1)\n")
+
+
 @given(st.text(alphabet='0x19af"# \t\n\rä\x00', max_size=200) | st.text(max_size=100))
 def test_it_never_raises_anything_else(text: str) -> None:
     with suppress(NotThisFormat):
