@@ -36,8 +36,8 @@ _OTHER_NAMES = (("PKeyTableRecord",), ("--smkey", "1", "PKeyTableRecord"))
 #: A manager of 11,200 HCAs and their switches prints 60 MB (seconds).
 SA_DEADLINE_SECONDS = 180.0
 PORT_DEADLINE_SECONDS = 20.0
-#: So many ports are asked one by one where the SA does not tell, for so long in all (seconds); where the first ones do
-#: not answer, the others are not asked.
+#: Up to so many ports are asked one by one where the SA does not tell, for so long in all (seconds); where the first
+#: ones do not answer, the others are not asked.
 MAX_PORTS_ASKED = 600
 ASKING_SECONDS = 120.0
 MAX_SILENT = 3
@@ -135,17 +135,19 @@ class _Asking:
             self.ask_sa((*_QUESTIONS, *_OTHER_NAMES), {lid})
 
     def ask_ports(self, ends: Sequence[End]) -> None:
-        """Each port itself, within bounds, those of this host first: /sys tells of them without a packet."""
+        """Each port itself, within bounds, those of this host by /sys, which takes no packet and no privilege."""
         told_by_kernel = self._read_kernel(ends)
+        if len(ends) > MAX_PORTS_ASKED:
+            text = f"{len(ends)} ports are too many to be asked for their P_Key tables one by one"
+            self.problems.append(Problem("not-asked", text, None, PORT_TOOL))
+            return
         seconds = 0.0
         told = 0
         refusals: list[Problem] = []
         for end in ends:
             if end in told_by_kernel or lid_of(self._fabric, end) is None:
                 continue
-            if told + len(refusals) >= MAX_PORTS_ASKED or seconds > ASKING_SECONDS:
-                text = "not all ports were asked for their P_Key tables one by one: it takes too long"
-                self.problems.append(Problem("not-asked", text, None, PORT_TOOL))
+            if seconds > ASKING_SECONDS or (len(refusals) == MAX_SILENT and not told):
                 break
             answer = self._ask_port(end)
             seconds += answer.seconds
@@ -154,8 +156,6 @@ class _Asking:
                 told += 1
             elif refusal.kind != NOT_RECORDED:
                 refusals.append(refusal)
-            if len(refusals) == MAX_SILENT and not told:
-                break  # nobody answers at all
         self.problems += refusals[:1]
 
     def read_saved(self) -> None:
