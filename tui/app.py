@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,9 +18,11 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from ibkit.display import clean
+from ibkit.errors import IbkitError
 from ibkit.model.resolution import Resolution
 from ibkit.sources.site import Site
 from ibkit.tui import themes
+from ibkit.tui.asking import AskScreen
 from ibkit.tui.collecting import Collecting
 from ibkit.tui.exporting import write_csv
 from ibkit.tui.help import HelpScreen
@@ -28,6 +30,7 @@ from ibkit.tui.pages import PAGES, DoctorPage, HostPage, NodePage, Page
 from ibkit.tui.palette import NodeCommands
 from ibkit.tui.screen import PageScreen
 from ibkit.tui.snapshot import RESOLVE, Part, Reading, Snapshot, Task, tasks_of
+from ibkit.tui.timeline import Timeline
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
@@ -67,15 +70,37 @@ class IbkitApp(App[None]):
         *(
             # With priority, so that keys that are typed fast are obeyed in their order.
             Binding(
-                str(digit % 10), f"page({page.name!r})", show=False, priority=True, id=f"app.{page.name}",
+                str(digit % 10),
+                f"page({page.name!r})",
+                show=False,
+                priority=True,
+                id=f"app.{page.name}",
                 tooltip=PAGE_KEYS,
-            )  # fmt: skip
+            )
             for digit, page in enumerate(PAGES, 1)
         ),
         Binding("r", "refresh_now", "refresh", id="app.refresh", tooltip="read everything anew"),
         Binding("p", "pause", show=False, id="app.pause", tooltip="freeze what is shown, or go on"),
         Binding("plus", "interval(0.5)", show=False, id="app.faster", tooltip="refresh twice as often"),
         Binding("minus", "interval(2)", show=False, id="app.slower", tooltip="refresh half as often"),
+        Binding(
+            "left_square_bracket",
+            "step(-1)",
+            show=False,
+            key_display="[",
+            id="app.back-in-time",
+            tooltip="the frame before, or after, of a recording",
+        ),
+        Binding(
+            "right_square_bracket",
+            "step(1)",
+            show=False,
+            key_display="]",
+            id="app.on-in-time",
+            tooltip="the frame before, or after, of a recording",
+        ),
+        Binding("P", "play", show=False, id="app.play", tooltip="play a recording from here, or stop"),
+        Binding("J", "jump", show=False, id="app.jump", tooltip="jump to a frame by its number or time"),
         Binding("t", "theme", show=False, id="app.theme", tooltip="other colours"),
     ]
 
@@ -96,11 +121,15 @@ class IbkitApp(App[None]):
         interval_seconds: float = 30.0,
         theme: str = "dark",
         tasks: Sequence[Task] | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         super().__init__()
         self.site = site
+        self.timeline = timeline
+        self.is_playing = False
         self.collecting = collecting or Collecting()
-        self.tasks = list(tasks_of(site) if tasks is None else tasks)
+        earlier = timeline.site_before() if timeline else None
+        self.tasks = list(tasks_of(site, earlier) if tasks is None else tasks)
         self.snapshot = Snapshot(site.origin, {task.part: Reading() for task in self.tasks})
         self.interval_seconds = interval_seconds if site.origin.kind == "live" else 0.0
         self.is_paused = False
@@ -148,12 +177,13 @@ class IbkitApp(App[None]):
     def _collect(self, tasks: Iterable[Task]) -> None:
         chosen = list(tasks)
         self._asked.update({task.part: time.monotonic() for task in chosen})
-        self.collecting.start(chosen, self._deliver)
+        self.collecting.start(chosen, partial(self._deliver, self.collecting))
 
-    def _deliver(self, part: Part, reading: Reading[Any]) -> None:
-        """Called in a collector's thread."""
+    def _deliver(self, by: Collecting, part: Part, reading: Reading[Any]) -> None:
+        """Called in a collector's thread. What a frame that is not shown any more says comes too late."""
         with contextlib.suppress(RuntimeError):  # the event loop has ended
-            self.post_message(self.Delivered(part, reading))
+            if by is self.collecting:
+                self.post_message(self.Delivered(part, reading))
 
     def on_ibkit_app_delivered(self, message: Delivered) -> None:
         """Show what came in, or hold it while the display is frozen."""
@@ -172,6 +202,11 @@ class IbkitApp(App[None]):
 
     def _heartbeat(self) -> None:
         now = time.monotonic()
+        if self.is_playing and self.timeline is not None and not self.snapshot.waiting:
+            if self.timeline.is_last:
+                self.is_playing = False
+            else:
+                self._go_in_time(lambda timeline: timeline.step(1))
         if self.interval_seconds and not self.is_paused:
             self._collect(task for task in self.tasks if self._is_due(task.part, now))
         if self.page_screen is not None:
@@ -185,6 +220,8 @@ class IbkitApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Digits are text in an input; what has no meaning for a replay is not offered there."""
+        if action in ("step", "play", "jump"):
+            return self.timeline is not None and self.page_screen is not None and not isinstance(self.focused, Input)
         if action == "page":
             return self.page_screen is not None and not isinstance(self.focused, Input)
         return self.site.origin.kind == "live" or action not in ("refresh_now", "pause", "interval")
@@ -194,6 +231,9 @@ class IbkitApp(App[None]):
         taken = [reading.taken for reading in self.snapshot.readings.values() if reading.taken is not None]
         age = time.monotonic() - min(taken) if taken else None
         running = [text for text in self.collecting.running().values() if text]
+        if self.timeline is not None:
+            playing = "playing, " if self.is_playing else ""
+            return banner(self.site.origin._replace(note=f"{playing}{self.timeline.text}"))
         return banner(self.site.origin, Clock(age, self.interval_seconds, self.is_paused, tuple(running)))
 
     # -- pages
@@ -244,7 +284,9 @@ class IbkitApp(App[None]):
             readings = {old: reading for old, reading in self.snapshot.readings.items() if old != part}
             self.snapshot = self.snapshot._replace(readings=readings)
             self._take({part: Reading()})
-            self.collecting.start([Task(part, partial(_resolve, self.site, text))], self._deliver)
+            self.collecting.start(
+                [Task(part, partial(_resolve, self.site, text))], partial(self._deliver, self.collecting)
+            )
 
     def action_help(self) -> None:
         """All keys of this screen."""
@@ -269,6 +311,44 @@ class IbkitApp(App[None]):
         if self.interval_seconds:
             self.interval_seconds = min(3600.0, max(5.0, self.interval_seconds * factor))
             self._heartbeat()
+
+    def action_step(self, by: int) -> None:
+        """Another frame of the recording."""
+        self.is_playing = False
+        self._go_in_time(lambda timeline: timeline.step(by))
+
+    def action_play(self) -> None:
+        """A frame each second, to the end; or stop."""
+        self.is_playing = not self.is_playing
+        self._heartbeat()
+
+    def action_jump(self) -> None:
+        """Type the number or the time of a frame."""
+        self.push_screen(AskScreen("number of a frame, first, last, or a time such as 2026-12-01T14:00"), self._jump)
+
+    def _jump(self, which: str | None) -> None:
+        if which:
+            self._go_in_time(lambda timeline: timeline.jump(which))
+
+    def _go_in_time(self, move: Callable[[Timeline], object]) -> None:
+        """Show another frame: nothing of the one before stays on the screen as if it were of this one."""
+        if self.timeline is None:
+            return
+        try:
+            if move(self.timeline) is False:
+                self.tell("no frame follows" if self.timeline.is_last else "this is the first frame")
+                return
+            site, earlier = self.timeline.site(), self.timeline.site_before()
+        except IbkitError as error:
+            self.is_playing = False
+            self.tell(str(error))
+            return
+        self.collecting.stop(0.0)
+        self.collecting = Collecting()
+        self.site, self.tasks = site, tasks_of(site, earlier)
+        self.snapshot = Snapshot(site.origin, {task.part: Reading() for task in self.tasks})
+        self._take({})
+        self._collect(self.tasks)
 
     # -- the rest
 

@@ -49,8 +49,10 @@ class Diagnosed(NamedTuple):
 class Diagnosing:
     """Collects and judges, again and again."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, earlier: Site | None = None) -> None:
         self._site = site
+        #: The frame of a recording before this one.
+        self._earlier = earlier
         self._before: Collected | None = None
         self._past: deque[Sample] = deque(maxlen=PAST)
 
@@ -60,13 +62,32 @@ class Diagnosing:
         shown = fresh
         if self._before is not None and self._site.origin.kind == "live":
             seconds = _middle(fresh) - _middle(self._before)
-            shown = compare_with(self._before, fresh, seconds, f"in the last {spell(seconds)}")
+            shown = _compared(self._before, fresh, seconds)
             if shown.change is not None:
-                if shown.fabric is not None:
-                    shown = shown._replace(change=with_congestion(shown.change, shown.fabric))
                 self._past.append(_sample(shown.change))
+        elif self._earlier is not None and (seconds := _seconds_between(self._earlier, self._site)):
+            shown = _compared(collect(self._earlier), fresh, seconds)
         self._before = fresh
         return Diagnosed(shown, diagnose(Evidence(shown), catalogue.ALL), tuple(self._past))
+
+
+def _compared(before: Collected, fresh: Collected, seconds: float) -> Collected:
+    shown = compare_with(before, fresh, seconds, f"in the last {spell(seconds)}")
+    if shown.change is None or shown.fabric is None:
+        return shown
+    return shown._replace(change=with_congestion(shown.change, shown.fabric))
+
+
+def _seconds_between(earlier: Site, later: Site) -> float | None:
+    """From one recording to the next; None where their times do not tell."""
+    from datetime import datetime
+
+    try:
+        times = [datetime.fromisoformat(site.origin.time or "") for site in (earlier, later)]
+        seconds = (times[1] - times[0]).total_seconds()
+    except (ValueError, TypeError):  # no time, or one without a zone
+        return None
+    return seconds if seconds > 0 else None
 
 
 def _middle(collected: Collected) -> float:

@@ -154,13 +154,16 @@ def problems_of(value: Any) -> Sequence[Problem]:
     return getattr(held, "problems", ())
 
 
-def tasks_of(site: Site) -> list[Task]:
-    """What there is to find out. The collectors are imported when they run: the first frame does not wait for them."""
+def tasks_of(site: Site, earlier: Site | None = None) -> list[Task]:
+    """What there is to find out, and what changed since the ``earlier`` frame of a recording.
+
+    The collectors are imported when they run: the first frame does not wait for them.
+    """
     tasks = [Task(Part(HOST, host.name), partial(_hcas, host.source, host.name)) for host in site.hosts]
     if site.origin.kind != "raw":  # one tool's output says nothing about its host
         tasks += [Task(Part(DOCTOR, host.name), partial(_checks, host.source, host.name)) for host in site.hosts]
     tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
-    tasks.append(Task(CHECK, _Diagnosing(site)))
+    tasks.append(Task(CHECK, _Diagnosing(site, earlier)))
     if site.job or raw_log(site):
         tasks.append(Task(JOB, partial(_job, site)))
     return tasks
@@ -180,15 +183,16 @@ def read_all(site: Site) -> Snapshot:
 class _Diagnosing:
     """Imports the rules when the first sample is taken."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, earlier: Site | None) -> None:
         self._site = site
+        self._earlier = earlier
         self._next: Callable[[], Diagnosed] | None = None
 
     def __call__(self) -> Diagnosed:
         if self._next is None:
             from ibkit.tui.diagnosing import Diagnosing
 
-            self._next = Diagnosing(self._site)
+            self._next = Diagnosing(self._site, self._earlier)
         return self._next()
 
 

@@ -6,6 +6,7 @@ from ibkit.crash import farewell
 from ibkit.sources.site import Site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
+from ibkit.tui.timeline import Timeline
 
 
 class Crashed(Exception):
@@ -20,16 +21,21 @@ def show(
     interval_seconds: float = 30.0,
     theme: str = "dark",
     mouse: bool = True,
+    recording: tuple[str, str] | None = None,
 ) -> int:
-    """Run the application until the user leaves it; returns the exit status. Raises Crashed."""
-    app = IbkitApp(site, collecting, page=page, interval_seconds=interval_seconds, theme=theme)
+    """Run the application until the user leaves it; returns the exit status. Raises Crashed.
+
+    ``recording`` is the file and the name of the frame that the site is of, where it is a frame.
+    """
+    timeline = Timeline(*recording) if recording else None
+    app = IbkitApp(site, collecting, page=page, interval_seconds=interval_seconds, theme=theme, timeline=timeline)
     try:
         app.run(mouse=mouse)
         crash: BaseException | None = app.crash
     except Exception as error:
         crash = error
     finally:
-        collecting.stop()
+        app.collecting.stop()
     if crash is not None:
         lines = farewell(crash, "the screen broke", mend="; `ibkit tui | cat` shows the same facts as text")
         raise Crashed("\n".join(lines))

@@ -14,7 +14,7 @@ import sys
 
 from ibkit.cli.output import note, progress
 from ibkit.errors import EXIT_OK, EXIT_USAGE, IbkitError
-from ibkit.sources.opening import open_site
+from ibkit.sources.opening import open_site, recording_of
 
 OUTPUTS = ()
 #: The pages, and what the theme is called; a test holds these equal to the lists in ibkit.tui, which cost an import.
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return show(
             site, collecting, page=args.screen, interval_seconds=args.interval, theme=args.theme,
-            mouse=not args.no_mouse,
+            mouse=not args.no_mouse, recording=recording_of(args.from_path) if args.from_path else None,
         )  # fmt: skip
     except Crashed as crash:
         for line in str(crash).splitlines():

@@ -25,11 +25,10 @@ def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = N
     if path != "-":
         from ibkit.sources.capture import is_capture, open_capture
 
-        file, which = _recording_and_frame(path)
-        if _is_database(file):
+        if recording := recording_of(path):
             from ibkit.sources.recording_file import open_frame
 
-            return open_frame(file, which)
+            return open_frame(*recording)
         if is_capture(path):
             return open_capture(path)
     from ibkit.sources.raw import open_raw
@@ -37,10 +36,12 @@ def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = N
     return open_raw(path)
 
 
-def _recording_and_frame(path: str) -> tuple[str, str]:
-    """``FILE@WHICH`` in its parts, unless that is the name of a file."""
+def recording_of(path: str) -> tuple[str, str] | None:
+    """The file and the name of the frame where ``path`` is ``FILE@WHICH``, or the file alone; None for other things."""
     file, at, which = path.rpartition("@")
-    return (file, which) if at and not os.path.lexists(path) else (path, "last")
+    if not at or os.path.lexists(path):  # the name of a file may hold an @
+        file, which = path, "last"
+    return (file, which) if _is_database(file) else None
 
 
 def _is_database(path: str) -> bool:

@@ -203,7 +203,7 @@ async def test_what_comes_after_the_end_is_ignored() -> None:
     app = live(lambda: MASTER)
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-    app._deliver(MANAGERS, Reading(SECOND))
+    app._deliver(app.collecting, MANAGERS, Reading(SECOND))
     await asyncio.sleep(0)
 
 
