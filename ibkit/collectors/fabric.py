@@ -13,7 +13,7 @@ from ibkit.collectors.ibdiagnet_tables import SECTIONS, assemble_tables
 from ibkit.collectors.link_table import assemble_links
 from ibkit.collectors.local_ports import other_subnets
 from ibkit.collectors.mad_tools import ANY_PORT, Through, ask, explain_failure, label_of, only_stdout
-from ibkit.collectors.routes import EXTENDED_PORT_INFO, describe
+from ibkit.collectors.routes import EXTENDED_PORT_INFO, describe, with_doubts
 from ibkit.collectors.sa import TOOL as SA_TOOL
 from ibkit.collectors.sa import read_subnet
 from ibkit.collectors.sa_fabric import assemble_records
@@ -67,8 +67,10 @@ def _seen(source: Source, through: Through, *, sweep: bool) -> Fabric:
     if not swept.nodes:
         why = [problem for problem in swept.problems if told.complete is not True and problem.kind != NOT_RECORDED]
         return told._replace(problems=(*told.problems, *why))
-    if picture.is_dangling or any(problem.kind == "port-guids" for problem in swept.problems):
+    if picture.is_dangling:
         return swept
+    if any(problem.kind == "port-guids" for problem in swept.problems):  # the two have other names for the hosts
+        return swept if told.complete is False else told
     return merged(swept, told)
 
 
@@ -105,7 +107,8 @@ def _fabric_of(source: Source, answer: CommandAnswer) -> Fabric:
     problems = [explain_failure(source, answer, messages)] if failed else []
     problems += _described(fabric, start, said, label)
     problems += _described(fabric, start, errors, f"{label} (stderr)")
-    return fabric._replace(problems=(*problems, *fabric.problems))
+    fabric = fabric._replace(problems=(*problems, *fabric.problems))
+    return with_doubts(fabric, start, messages[:MAX_MESSAGES]) if messages else fabric
 
 
 def _read(

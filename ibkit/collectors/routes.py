@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ibkit.model.fabric import Fabric, Node
 from ibkit.model.ids import Guid
@@ -62,6 +62,25 @@ def describe(fabric: Fabric, start: Guid | None, message: Message) -> str:
         f"{where} behind port {place.port} of {name} {what}, asked along the route {path}: it is missing, with all "
         "that is reached through it alone"
     )
+
+
+def with_doubts(fabric: Fabric, start: Guid | None, messages: Iterable[Message]) -> Fabric:
+    """The fabric with the nodes and ports marked that did not answer, or behind which nobody did."""
+    nodes = dict(fabric.nodes)
+    for message in messages:
+        if message.kind != NO_ANSWER or message.route is None:
+            continue
+        place = follow(fabric, start, message.route)
+        if place is None:
+            continue
+        node = nodes[place.node.guid]
+        if place.port is None:
+            nodes[node.guid] = node._replace(doubt=f"did not answer {_query(message)}")
+        else:
+            doubt = f"the node {'behind it' if place.hops == 1 else f'{place.hops} links behind it'} did not answer"
+            ports = (port._replace(doubt=doubt) if port.number == place.port else port for port in node.ports)
+            nodes[node.guid] = node._replace(ports=tuple(ports))
+    return fabric._replace(nodes=nodes)
 
 
 def _query(message: Message) -> str:

@@ -27,6 +27,7 @@ from ibkit.parsers.sa_records import CHANNEL_ADAPTER, DOWN, ROUTER, SWITCH, Port
 _KINDS = {SWITCH: ("Switch", "S"), CHANNEL_ADAPTER: ("Ca", "H"), ROUTER: ("Rt", "R")}
 _UNKNOWN = ("???", "?")
 _NO_INFO = PortInfo()
+_NO_NEIGHBOUR = "it is up, and the SA tells no neighbour"
 #: What a record of one type is for, in the sentence that says that there is none.
 _TELLS = {NODES: "nodes and names", LINKS: "links", PORTS: "the ports' states and rates"}
 #: Chips that may run FDR10: vendor and device ids of Mellanox since ConnectX-3 and SwitchX (rdma-core,
@@ -240,10 +241,14 @@ class _Draft:
             info = self._infos.get(end_key(node.guid, port.number))
             if info is not None:
                 port = with_info(port, info, prefix)
+                if port.linked and port.peer is None:
+                    port = port._replace(doubt=_NO_NEIGHBOUR)
             if port.guid in self._virtual:
                 port = port._replace(virtual_guids=self._virtual[port.guid])
             ports.append(port)
-        return node._replace(ports=tuple(ports), port0=self._port0(node, prefix))
+        told = all(map(self._is_told, self.nodes.get(node.guid, ())))
+        doubt = node.doubt if told else "the SA has not the records of all of its ports"
+        return node._replace(ports=tuple(ports), port0=self._port0(node, prefix), doubt=doubt)
 
     def _port0(self, node: Node, prefix: int | None) -> FabricPort | None:
         """A switch's management port, which has a LID and no cable."""
@@ -257,7 +262,7 @@ class _Draft:
         """Port GUID -> what its table holds behind the first entry, which is the port GUID itself."""
         tables: dict[int, dict[int, tuple[int, ...]]] = {}
         for record in self._records.guids:
-            owner = self._owner(record.lid)
+            owner = self._by_lid.get(record.lid)
             if owner is not None:
                 tables.setdefault(owner.port_guid, {})[record.block] = record.guids
         return {

@@ -41,6 +41,7 @@ _PORT_GUIDS = (
     "port that is up, and ports that cannot be seen to share an adapter count as one each"
 )
 DISPUTED = 0  # in place of a port GUID that is told twice and differently
+_NAMED_ONLY = "only its neighbours name it"
 _NO_BLOCK = NodeBlock(0, "???", 0, None, None, ())  # of a node that only its neighbours name
 _NOT_LINKED: tuple[End | None, str | None, str | None] = (None, None, None)
 _NOT_NAMED: tuple[int | None, int | None] = (None, None)
@@ -318,6 +319,7 @@ class _Draft:
                 None if block.port0 is None else block.port0 == "enhanced",
                 block.chassis,
                 block.slot,
+                None if draft.block else _NAMED_ONLY,
             )
         return nodes, tuple(links)
 

@@ -80,8 +80,9 @@ def _node(node: Node, other: Node | None, peers: Mapping[End, End], findings: Fi
     ports = [_port(node.guid, port, known.pop(port.number, None), peers, findings) for port in node.ports]
     if node.port_count is None:  # it is only named by a neighbour, and so are its ports
         ports += known.values()
-    node = fill(node, other)
-    return node._replace(ports=tuple(sorted(ports, key=lambda port: port.number)))
+    doubt = node.doubt and other.doubt  # what one view lacks the other has
+    whole: Node = fill(node, other)
+    return whole._replace(doubt=doubt, ports=tuple(sorted(ports, key=lambda port: port.number)))
 
 
 def _port(
@@ -96,7 +97,8 @@ def _port(
         if port[index] != other[index]:
             _compare(end_text(end_key(guid, port.number)), word, port[index], other[index], findings)
     known: list[Any] = [there if here in UNKNOWN_WORDS else here for here, there in zip(port, other, strict=True)]
-    return FabricPort(*known)._replace(peer=peer)
+    # The sweep is the one that knows what it missed.
+    return FabricPort(*known)._replace(peer=peer, doubt=port.doubt if peer is None else None)
 
 
 def _compare(where: str, what: str, swept: object, told: object, findings: Findings) -> None:

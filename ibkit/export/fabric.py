@@ -142,6 +142,7 @@ def _node(node: Node) -> dict[str, Any]:
         "chassis": node.chassis,
         "slot": node.slot,
         "hints": place_of(node.name)._asdict(),
+        "doubt": node.doubt,
     }
 
 
@@ -169,6 +170,7 @@ def _port(node: Node, port: FabricPort) -> dict[str, Any]:
         "plane": port.plane,
         "virtual_guids": None if port.virtual_guids is None else [str(guid) for guid in port.virtual_guids],
         **_port_info(port),
+        "doubt": port.doubt,
     }
 
 

@@ -53,7 +53,7 @@ class FabricPort(NamedTuple):
     topology is known: ``mtu_bytes`` is NeighborMTU and ``max_mtu_bytes`` MTUCap; the enabled and supported widths and
     speeds are the tool's words (1X or 4X); ``subnet_prefix`` is the GID prefix as a number; ``plane`` is the number of
     the XDR plane that this port is of; ``virtual_guids`` are those of the port's table behind its own (virtual
-    functions have them, or IPoIB children).
+    functions have them, or IPoIB children). ``doubt`` says why not all of the port is known: nobody answers behind it.
     """
 
     number: int
@@ -77,6 +77,7 @@ class FabricPort(NamedTuple):
     subnet_prefix: int | None = None
     plane: int | None = None
     virtual_guids: tuple[Guid, ...] | None = None
+    doubt: str | None = None
 
     @property
     def lids(self) -> range:
@@ -89,6 +90,7 @@ class Node(NamedTuple):
     ``lid`` is port 0's for a switch and None where none is assigned; ``ports`` is in order of number, from 1.
     ``port0`` is a switch's management port, where PortInfo is known of it, and ``enhanced_port0`` whether it has what
     an adapter's has (volume 1, 18.2.4.1). ``chassis`` and ``slot`` are the tool's number and words.
+    ``doubt`` says why not all of the node is known, None where nothing speaks against it.
     """
 
     guid: Guid
@@ -105,6 +107,7 @@ class Node(NamedTuple):
     enhanced_port0: bool | None = None
     chassis: int | None = None
     slot: str | None = None
+    doubt: str | None = None
 
     @property
     def lids(self) -> range:

@@ -87,6 +87,24 @@ def test_what_a_timeout_leaves_unknown() -> None:
     assert all((link.width, link.speed) == ("4x", "HDR") for link in fabric.links if link.b.guid == spine.guid)
 
 
+def test_whose_answer_is_missing_is_told_of_the_node_or_port_itself() -> None:
+    def doubts(name: str) -> list[tuple[str, int, str]]:
+        fabric = sweep(said(sample(f"{name}.txt"), sample(f"{name}.stderr.txt")))
+        told = [(str(node.guid), 0, node.doubt) for node in fabric.nodes.values() if node.doubt]
+        return told + [
+            (str(node.guid), port.number, port.doubt)
+            for node in fabric.nodes.values()
+            for port in node.ports
+            if port.doubt
+        ]
+
+    assert doubts("timeout-hca") == [("0xb8599f0300000000", 12, "the node behind it did not answer")]
+    assert doubts("timeout-port-info") == [("0x0c42a103000000a0", 0, "did not answer PortInfo of port 1")]
+    assert doubts("timeout-switch-port-info")[0][0] == "0xb8599f0300000200"
+    fabric = sweep(said(sample("tree.txt")[:2000]))
+    assert {node.doubt for node in fabric.nodes.values()} == {None, "only its neighbours name it"}
+
+
 def test_a_route_is_followed_as_far_as_it_is_known() -> None:
     """From HCA 1 by its port 1, leaf port 19 to spine 1, whose port 30 has no known neighbour, and two hops more."""
     (problem,) = sweep(said(sample("tree.txt"), TIMEOUT_3_LINKS_AWAY)).problems

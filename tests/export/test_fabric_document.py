@@ -67,6 +67,7 @@ def test_the_contract() -> None:
         "system_image_guid": "0x0000000000100003", "vendor_id": "0x0", "device_id": "0x0", "enhanced_port0": None,
         "port0": None, "chassis": None, "slot": None,
         "hints": {"system": "Hca2", "model": None, "board": None, "chip": None, "device": None},
+        "doubt": None,
     }  # fmt: skip
     assert made["links"][0] == {
         "a": {"guid": "0x0000000000100000", "port": 1}, "b": {"guid": "0x0000000000200000", "port": 1},
@@ -106,6 +107,9 @@ def test_subnet_managers_fit_the_schema(path: Path) -> None:
     assert all(len(row) == len(COLUMNS) for row in sm_rows(managers))
     if path.name == "master.txt":
         assert made == {
-            "schema": "ibkit.sm/1", "complete": None, "problems": [],
-            "managers": [{"guid": "0x0000000000100001", "lid": 1, "state": "master", "priority": 0, "activity": 86}],
+            "schema": "ibkit.sm/1", "complete": None, "named": None, "problems": [],
+            "managers": [
+                {"guid": "0x0000000000100001", "lid": 1, "state": "master", "priority": 0, "activity": 86,
+                 "activity_moving": None, "name": None},
+            ],
         }  # fmt: skip
