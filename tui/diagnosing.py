@@ -65,8 +65,8 @@ class Diagnosing:
             shown = _compared(self._before, fresh, seconds)
             if shown.change is not None:
                 self._past.append(_sample(shown.change))
-        elif self._earlier is not None and (seconds := _seconds_between(self._earlier, self._site)):
-            shown = _compared(collect(self._earlier), fresh, seconds)
+        elif self._earlier is not None and (apart := _seconds_between(self._earlier, self._site)):
+            shown = _compared(collect(self._earlier), fresh, apart)
         self._before = fresh
         return Diagnosed(shown, diagnose(Evidence(shown), catalogue.ALL), tuple(self._past))
 
