@@ -193,7 +193,7 @@ def _block(view: View, port: Port, ports: Sequence[Port], *, with_rows: bool) ->
     )
     if not with_rows or port.lid is None:
         return block
-    paths = {path.dlid: path for path in view.paths_from(port.lid)}
+    paths = {path.dlid: path for path in view.paths_from(port.lid).records}
     rows = [row for one in ports if (row := _row(paths.get(one.lid)))]
     told = {row.dlid for row in rows}
     silent = tuple(one.lid for one in ports if one.lid not in told and one.lid is not None) if rows else ()

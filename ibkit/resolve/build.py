@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from ibkit.model.address_cache import LIST, Entry
 from ibkit.model.addresses import ipoib_address
 from ibkit.model.ids import Gid
-from ibkit.model.path_record import PathRecord
 from ibkit.model.port_state import ETHERNET
 from ibkit.model.resolution import FABRIC, GIDS, HOSTS, NEIGHBOURS
 from ibkit.parsers.acm_file import NAME
@@ -21,6 +20,7 @@ from ibkit.resolve import queries
 from ibkit.resolve.claims import gid_of, number_of, partition_of, roce_gid
 from ibkit.resolve.memory import prefix_of
 from ibkit.resolve.nodes import Port
+from ibkit.resolve.path_book import PathBook
 from ibkit.resolve.queries import read_query
 from ibkit.resolve.view import View
 
@@ -151,14 +151,12 @@ def _own_list(view: View) -> HostList:
 def _with_paths(views: Sequence[View], entries: Iterable[Entry]) -> Iterator[Entry]:
     """The paths from the first host's port, where the SA told all of them at once."""
     view = views[0]
-    paths: dict[int, PathRecord] = {}
+    books: list[PathBook] = []
     if view.sees_infiniband:
-        for lid in [port.lid for _, port in view.infiniband_ports] or [view.own_port[0].lid]:
-            for path in view.paths_from(lid) if lid is not None else ():
-                if path.dgid is not None:
-                    paths.setdefault(path.dgid.guid, path)
+        lids = [port.lid for _, port in view.infiniband_ports] or [view.own_port[0].lid]
+        books = [view.paths_from(lid) for lid in lids if lid is not None]
     for entry in entries:
-        found = paths.get(entry.gid.guid) if entry.gid is not None else None
+        found = next((path for book in books if entry.gid and (path := book.to_guid(entry.gid.guid))), None)
         if found is None or found.pkey is None or (entry.pkey and entry.pkey.partition != found.pkey.partition):
             yield entry
         else:

@@ -49,10 +49,7 @@ def of_hosts_themselves(view: View, name: str) -> Iterator[Claim]:
 
 def of_neighbours(view: View, address: str) -> Iterator[Claim]:
     """The kernel's neighbour table, where the neighbour is an IPoIB one."""
-    plain, _, scope = address.partition("%")
-    for one in view.addresses.neighbours or ():
-        if one.address.partition("%")[0] != plain or (scope and scope != one.interface):
-            continue
+    for one in view.neighbours_at(address):
         state = " ".join(one.states) or None
         parts = ipoib_address(one.hardware_address)
         interface = view.interface(one.interface)
@@ -180,19 +177,14 @@ def route_of(view: View, gid: Gid) -> PathRecord | None:
     """What ibacm makes of its route file for this GID: the block of its own port, and the LID of the block whose GUID
     the GID has. The file knows no other subnet and no partition.
     """
-    blocks = view.route_blocks
-    target = blocks.get(gid.guid)
+    target = view.route_blocks.get(gid.guid)
     if target is None or view.is_own_subnet(gid.subnet_prefix) is False:
         return None
-    for _, port in view.infiniband_ports:
-        own = blocks.get(port.port_guid or 0)
-        if own is None or own.lid != port.lid:
-            continue
-        row = next((row for row in own.routes if row.dlid == target.lid), None)
-        if row:
+    for port, rows in view.own_routes:
+        if row := rows.get(target.lid):
             own_gid = port.gids[0].gid if port.gids else None
             return PathRecord(
-                own_gid, gid, own.lid, target.lid, None, row.sl, MTU_BYTES.get(row.mtu_code),
+                own_gid, gid, port.lid, target.lid, None, row.sl, MTU_BYTES.get(row.mtu_code),
                 RATE_GBPS.get(row.rate_code),
             )  # fmt: skip
     return None
@@ -236,8 +228,7 @@ def _of_roce(view: View, address: str) -> Iterator[Claim]:
     if out.port.transport not in (None, "roce"):
         return
     plain = address.partition("%")[0]
-    neighbours = view.addresses.neighbours or ()
-    mac = next((one for one in neighbours if one.address == plain and one.interface == way.interface), None)
+    mac = next((one for one in view.neighbours_at(plain) if one.interface == way.interface), None)
     text = f"RoCE out of {way.interface} ({out.device} port {out.port.port}): the GID is made of the address"
     if way.gateway:
         text += f"; it lies behind the gateway {way.gateway}, where it may be another network's"

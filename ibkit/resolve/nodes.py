@@ -58,10 +58,7 @@ class Nodes:
 
     def of_node(self, guid: int) -> list[Port]:
         """The ports of the node, or of the card, with this node or system image GUID."""
-        node = self.fabric.nodes.get(Guid(guid))
-        if node is not None:
-            return [port for port in self.ports if port.node.guid == guid]
-        return [port for port in self.ports if port.node.system_image_guid == guid]
+        return self._by_node.get(guid) or self._by_image.get(guid, [])
 
     def by_lid(self, lid: int) -> Port | None:
         """The port that has this LID, or whose range of LIDs (LMC) holds it."""
@@ -97,6 +94,20 @@ class Nodes:
         for port in self.ports:
             for guid in (port.record.virtual_guids or ()) if port.record else ():
                 found.setdefault(guid, port)
+        return found
+
+    @cached_property
+    def _by_node(self) -> dict[int, list[Port]]:
+        found: dict[int, list[Port]] = {}
+        for port in self.ports:
+            found.setdefault(port.node.guid, []).append(port)
+        return found
+
+    @cached_property
+    def _by_image(self) -> dict[int, list[Port]]:
+        found: dict[int, list[Port]] = {}
+        for port in self.ports:
+            found.setdefault(port.node.system_image_guid or 0, []).append(port)
         return found
 
     @cached_property

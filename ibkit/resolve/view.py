@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from ibkit.collectors.addresses import HOST_NAMES, collect_addresses, collect_preloads, read_names
@@ -19,20 +19,20 @@ from ibkit.collectors.path_records import (
 )
 from ibkit.model.acm import AcmService
 from ibkit.model.address_cache import Entry
-from ibkit.model.addresses import HostAddresses, Preloads
+from ibkit.model.addresses import HostAddresses, KernelNeighbour, Preloads
 from ibkit.model.host import HcaPort, HostHcas, Interface
 from ibkit.model.ids import Gid
-from ibkit.model.path_record import PathRecord
 from ibkit.model.port_state import INFINIBAND
 from ibkit.model.talk import same_subnet
 from ibkit.parsers.acm_file import NAME, key_of
 from ibkit.parsers.acm_hosts import HostEntry, by_key
-from ibkit.parsers.acm_routes import RouteBlock
+from ibkit.parsers.acm_routes import Route, RouteBlock
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.etc_hosts import HostLine, canonical_address
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve.nodes import Nodes, same_host
+from ibkit.resolve.path_book import PathBook, fits
 from ibkit.sources.site import Host, Site
 
 if TYPE_CHECKING:  # sqlite3 is imported where a cache is opened
@@ -115,8 +115,9 @@ class View:
         """Look up in the cache what will be asked for, all at once."""
         if self._cache is not None:
             new = [key for key in dict.fromkeys(map(str.lower, keys)) if key not in self._remembered]
-            self._remembered.update(dict.fromkeys(new, ()))
-            self._remembered.update(self._cache.find(new))
+            if new:
+                self._remembered.update(dict.fromkeys(new, ()))
+                self._remembered.update(self._cache.find(new))
 
     @property
     def has_cache(self) -> bool:
@@ -162,6 +163,16 @@ class View:
         return {block.guid: block for block in self.preloads.routes or ()}
 
     @cached_property
+    def own_routes(self) -> list[tuple[HcaPort, dict[int, Route]]]:
+        """The rows of ibacm_route.data that ibacm takes for each of this host's ports, by destination LID."""
+        found = []
+        for _, port in self.infiniband_ports:
+            block = self.route_blocks.get(port.port_guid or 0)
+            if block is not None and block.lid == port.lid:
+                found.append((port, {route.dlid: route for route in block.routes}))
+        return found
+
+    @cached_property
     def acm(self) -> AcmService:
         """The ibacm that runs on the host."""
         from ibkit.collectors.acm import collect_acm
@@ -177,6 +188,18 @@ class View:
             for port in hca.ports
             if port.state == "Active" and port.link_layer == INFINIBAND and hca.planes_of is None
         ]
+
+    def neighbours_at(self, address: str) -> list[KernelNeighbour]:
+        """The entries of the kernel's neighbour table for an address; a scope behind it names the interface."""
+        plain, _, scope = address.partition("%")
+        return [one for one in self._neighbours.get(plain, ()) if not scope or scope == one.interface]
+
+    @cached_property
+    def _neighbours(self) -> dict[str, list[KernelNeighbour]]:
+        found: dict[str, list[KernelNeighbour]] = {}
+        for one in self.addresses.neighbours or ():
+            found.setdefault(one.address.partition("%")[0], []).append(one)
+        return found
 
     def interface(self, name: str | None) -> OwnInterface | None:
         """An interface of the host by its name."""
@@ -312,55 +335,36 @@ class View:
         return self._answers[question]
 
     def _path(self, question: PathQuestion) -> PathAnswer:
-        known = [record for record in self._table(question.slid) if fits(record, question)]
+        known = [record for book in self._books(question.slid) for record in book.find(question)]
         if known:
             return PathAnswer(tuple(known))
         answer = ask_path(self.subnet, question, self.through)
         records = tuple(record for record in answer.records if fits(record, question))
         return answer._replace(records=records)
 
-    def _table(self, slid: int | None) -> tuple[PathRecord, ...]:
+    def _books(self, slid: int | None) -> Iterator[PathBook]:
         """All paths that were recorded, or that are worth asking for together."""
         if self.is_live and not self._many:
-            return ()
-        return (*(self.paths_from(slid) if slid else ()), *(() if self.is_live else self._saved))
+            return
+        if slid is not None:
+            yield self.paths_from(slid)
+        if not self.is_live:
+            yield self._saved
 
     @cached_property
-    def _saved(self) -> tuple[PathRecord, ...]:
-        return saved_paths(self.subnet).records
+    def _saved(self) -> PathBook:
+        return PathBook(saved_paths(self.subnet).records)
 
-    def paths_from(self, lid: int) -> tuple[PathRecord, ...]:
+    def paths_from(self, lid: int) -> PathBook:
         """All paths from a port, asked for at once."""
         if lid not in self._tables:
             own = next((port.pkeys for _, port in self.infiniband_ports if port.lid == lid), ())
-            self._tables[lid] = ask_paths_from(self.subnet, lid, self.through, own).records
+            self._tables[lid] = PathBook(ask_paths_from(self.subnet, lid, self.through, own).records)
         return self._tables[lid]
 
     @cached_property
-    def _tables(self) -> dict[int, tuple[PathRecord, ...]]:
+    def _tables(self) -> dict[int, PathBook]:
         return {}
-
-
-def fits(record: PathRecord, question: PathQuestion) -> bool:
-    """Whether a record is an answer to the question: a file holds all that somebody asked for."""
-    asked = ((record.slid, question.slid), (record.dlid, question.dlid))
-    if any(wanted is not None and told != wanted for told, wanted in asked):
-        return False
-    if question.pkey is not None and record.pkey is not None and record.pkey.partition != question.pkey.partition:
-        return False
-    return all(
-        wanted is None or told is None or _same_gid(told, wanted)
-        for told, wanted in ((record.sgid, question.sgid), (record.dgid, question.dgid))
-    )
-
-
-def _same_gid(one: Gid, other: Gid) -> bool:
-    """The same port's: each port has the link-local prefix, too, and the SA answers with the real one."""
-    if one.guid != other.guid:
-        return False
-    return 0xFE80 << 48 in (one.subnet_prefix, other.subnet_prefix) or same_subnet(
-        one.subnet_prefix, other.subnet_prefix
-    )
 
 
 def _interfaces_of(hcas: HostHcas) -> list[OwnInterface]:
