@@ -1,8 +1,8 @@
 """ibacm, asked over its socket: is it running, which endpoints does it serve, which path does it know to an address.
 
 No rights are needed. Two traps of the service: systemd starts ibacm when anybody touches its socket, so it is asked
-only where its process is there; and it looks up one unknown address at a time, 9 seconds by default, so each question
-is put to its cache first (NODELAY). That still starts the look-up of an address that it does not know.
+only where its process is there; and it looks up one unknown address at a time, 9 seconds by default, so it is asked for
+what is in its cache (NODELAY), or waited for a short time only. Either way it starts to look up what it does not know.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ PORT_FILE = "/run/ibacm-tcp.port"
 SOCKETS = ("unix:/run/ibacm-unix.sock", "unix:/run/ibacm.sock")
 #: What ibacm answers from its memory takes no longer (seconds).
 DEADLINE_SECONDS = 2.0
-#: A look-up of a path by the SA takes milliseconds; one of an address that no file tells three tries of 3 seconds each,
+#: A path that the SA tells is there in milliseconds; an address that no file tells takes three tries of 3 seconds each,
 #: behind others that wait (seconds).
-PATH_SECONDS, LOOKUP_SECONDS = 1.0, 20.0
+PATH_SECONDS, LOOKUP_SECONDS = 0.5, 20.0
 #: An index has 8 bits.
 MAX_ENDPOINTS = 255
 
-_NODATA, _EINVAL = 3, 2
+_EINVAL = 2
 _TYPES = {NAME: acm_protocol.NAME, IP4: acm_protocol.IP4, IP6: acm_protocol.IP6}
 
 
@@ -60,8 +60,9 @@ def ask_acm(
     """What each endpoint knows of an address: ``kind`` and ``packed`` are those of ibkit.parsers.acm_file.key_of.
 
     Each endpoint has a cache of its own, for its partition; none holds a name of more than 64 bytes. ``seconds`` is how
-    long to wait for what is not in it, 0 not at all: an entry of ibacm_hosts.data that was not used yet needs
-    PATH_SECONDS, other addresses LOOKUP_SECONDS.
+    long to wait for what is not in it: an entry of ibacm_hosts.data that was not used yet needs PATH_SECONDS, other
+    addresses LOOKUP_SECONDS. With 0 only the cache answers. (To ask the cache first and then again would lose the SA's
+    refusal: with it ibacm forgets the entry, and answers the second time that nobody has the address.)
     """
     if service.address is None or len(packed) > acm_protocol.ADDRESS_BYTES:
         return
@@ -69,12 +70,9 @@ def ask_acm(
     for endpoint in service.endpoints or ():
         if endpoint.addresses:
             local = _own_address(endpoint, kind)
-            request = acm_protocol.resolve_request(dest, local, flags=acm_protocol.NODELAY)
-            answer = _path_answer(source, service.address, request, endpoint, CACHE, DEADLINE_SECONDS)
-            if seconds and answer.status == _NODATA:
-                request = acm_protocol.resolve_request(dest, local)
-                answer = _path_answer(source, service.address, request, endpoint, LOOKUP, seconds)
-            yield answer
+            request = acm_protocol.resolve_request(dest, local, flags=0 if seconds else acm_protocol.NODELAY)
+            by, deadline = (LOOKUP, seconds) if seconds else (CACHE, DEADLINE_SECONDS)
+            yield _path_answer(source, service.address, request, endpoint, by, deadline)
 
 
 def _own_address(endpoint: AcmEndpoint, kind: str) -> tuple[int, bytes]:

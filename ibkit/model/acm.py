@@ -7,7 +7,7 @@ from ibkit.model.path_record import PathRecord
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 
-#: How ibacm came to an answer: of its cache, with a look-up at the fabric, or by a query of the SA past its cache.
+#: What ibacm was asked: what is in its cache, what is in it or can be looked up, or what the SA says past its cache.
 CACHE, LOOKUP, SA = "cache", "lookup", "sa"
 
 
