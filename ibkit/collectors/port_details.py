@@ -27,8 +27,8 @@ INFO_TOOL, COUNTER_TOOL = "smpquery", "perfquery"
 DEADLINE_SECONDS = 20.0
 #: Where so many have not answered, no more are asked.
 MAX_SILENT = 2
-#: So many ports are asked for a capture: each takes 10 ms.
-MAX_RECORDED = 2000
+#: So many ports are asked for a capture, and so long (seconds): each takes 10 ms, on a busy host 100.
+MAX_RECORDED, RECORDING_SECONDS = 2000, 15.0
 #: A saved sweep of counters is looked at up to this size (bytes), unless somebody wants it: that of 1,000 HCAs has
 #: 1.3 MB, that of 11,000 takes longer to read than all the rest.
 MAX_SWEEP_BYTES = 4 << 20
@@ -65,7 +65,12 @@ def record_details(source: Source, fabric: Fabric) -> tuple[Problem, ...]:
         text = f"the SA does not tell PortInfo, and {len(lacking)} ports are too many to be asked for it one by one"
         return (Problem("not-asked", text, None, INFO_TOOL),)
     asking = _Asking(source, ANY_PORT)
-    for end, lid in lacking:
+    for index, (end, lid) in enumerate(lacking):
+        if asking.seconds > RECORDING_SECONDS:
+            text = (
+                f"the SA does not tell PortInfo; {len(lacking) - index} of {len(lacking)} ports were not asked in time"
+            )
+            return (*asking.problems, Problem("not-asked", text, None, INFO_TOOL))
         asking.info(lid, end.port)
     return tuple(asking.problems)
 
@@ -97,6 +102,7 @@ class _Asking:
     def __init__(self, source: Source, through: Through) -> None:
         self.problems: list[Problem] = []
         self.is_saved = False
+        self.seconds = 0.0
         self._source = source
         self._through = through
         self._silent = 0
@@ -139,7 +145,9 @@ class _Asking:
         if self._silent >= MAX_SILENT or isinstance(self._source, RawSource):
             return CommandAnswer((tool,), failure=NOT_RECORDED)
         words = (str(lid), str(port)) if word is None else (word, str(lid), str(port))
-        return self._source.run(self._through.command(tool, *words), deadline_seconds=DEADLINE_SECONDS)
+        answer = self._source.run(self._through.command(tool, *words), deadline_seconds=DEADLINE_SECONDS)
+        self.seconds += answer.seconds
+        return answer
 
     def _refused(self, answer: CommandAnswer) -> None:
         self._silent += 1
