@@ -35,6 +35,7 @@ def test_roce_host(capsys: pytest.CaptureFixture[str]) -> None:
         assert (device["host"], device["name"]) == ("rxe-guest", f"rxe{index - 1}")
         assert (device["node_guid"], device["system_image_guid"]) == (guid, guid)
         assert (device["source"], device["vendor_id"], device["node_type"]) == ("verbs", "0xffffff", "CA")
+        assert device["uverbs"] == f"uverbs{index - 1}"
         for unknown in ("firmware", "hca_type", "board_id", "bus_address", "driver"):
             assert device[unknown] is None
         (port,) = device["ports"]
@@ -50,7 +51,8 @@ def test_roce_host(capsys: pytest.CaptureFixture[str]) -> None:
                 {"index": 1, "gid": f"0000:0000:0000:0000:0000:ffff:0a4d:000{index}", "type": "RoCE v2",
                  "netdev": netdev},
             ],
-            "pkeys": ["0xffff"], "netdevs": [netdev], "counters": None,
+            "pkeys": ["0xffff"], "pkey_table": [{"index": 0, "pkey": "0xffff", "membership": "full"}],
+            "umad": f"umad{index - 1}", "issm": f"issm{index - 1}", "netdevs": [netdev], "counters": None,
             "hw_counters": dict.fromkeys(port["hw_counters"], 0), "unreadable_counters": {},
         }  # fmt: skip
         assert len(port["hw_counters"]) == 15
@@ -71,6 +73,7 @@ def test_roce_host_has_a_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert pair["basis"] == "packet-numbers"
     thread = next(owner for owner in document["owners"] if owner["pid"] == 56)
     assert 56 in thread["threads"]
+    assert [owner["own_namespaces"] for owner in document["owners"] if owner["kind"] == "process"] == [[], []]
     assert len(thread["threads"]) == 2
 
 

@@ -46,6 +46,7 @@ def _device(hca: Hca) -> Iterator[tuple[str, Any]]:
     yield "system image GUID", hca.system_image_guid
     if hca.vendor_id is not None:
         yield "vendor, part", f"0x{hca.vendor_id:06x}, {hca.vendor_part_id}"
+    yield "verbs node", hca.uverbs
     yield "PCI", hca.bus_address
     if hca.pci:
         yield "NUMA node", hca.pci.numa_node
@@ -77,6 +78,7 @@ def _port(port: HcaPort) -> Iterator[tuple[str, Any]]:
         yield f"GID {entry.gid_index}", " ".join(word for word in (str(entry.gid), entry.type, entry.netdev) if word)
     yield "P_Keys", " ".join(map(str, port.pkeys))
     yield "netdevs", " ".join(port.netdevs)
+    yield "MAD nodes", " ".join(node for node in (port.umad, port.issm) if node)
     yield from _counters("counters", port.counters)
     yield from _counters("hw_counters", port.hw_counters)
 

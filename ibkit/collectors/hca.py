@@ -70,12 +70,14 @@ def _is_one_card(one: Hca, other: Hca) -> bool:
 
 
 def _with_surroundings(source: Source, host: HostHcas) -> HostHcas:
-    """The devices' PCI functions and the host's network interfaces."""
+    """The devices' PCI functions and nodes, and the host's network interfaces."""
+    from ibkit.collectors.device_nodes import with_nodes
     from ibkit.collectors.interfaces import read_interfaces
     from ibkit.collectors.pci import PciBus
 
     bus = PciBus(source)
     hcas = tuple(hca._replace(pci=bus.function(hca.bus_address)) if hca.bus_address else hca for hca in host.hcas)
+    hcas = with_nodes(source, hcas)
     interfaces, neighbours, problems = read_interfaces(source, hcas)
     return host._replace(
         hcas=hcas, interfaces=interfaces, neighbours=neighbours, problems=(*host.problems, *problems)

@@ -169,6 +169,7 @@ def _port(folder: _Folder, number: int, hca: Hca, whole: bool, verbs: HcaPort | 
     # Entry 0 is the port's GUID, whatever verbs says of it.
     filled = sorted({0, *(entry.gid_index for entry in verbs.gids)}) if verbs and verbs.gids else []
     gids = list(_gids(folder, whole, filled))
+    pkeys = dict(_pkeys(folder, whole))
     port = HcaPort(
         number,
         state=folder.coded("state", STATE_OF_CODE, expected=True),
@@ -184,7 +185,8 @@ def _port(folder: _Folder, number: int, hca: Hca, whole: bool, verbs: HcaPort | 
         port_guid=_port_guid(gids, link_layer),
         capability_mask=folder.number("cap_mask"),
         gids=tuple(_gid_entry(folder, hca, link_layer, index, gid) for index, gid in gids if gid),
-        pkeys=tuple(_pkeys(folder, whole)),
+        pkeys=tuple(pkeys.values()),
+        pkey_indexes=tuple(pkeys),
         tables_whole=whole,
     )
     return what_counts(port, hca)
@@ -240,12 +242,13 @@ def _attribute(folder: _Folder, kind: str, index: int) -> str | None:
     return (text or "").strip() or None
 
 
-def _pkeys(folder: _Folder, whole: bool) -> Iterator[PKey]:
+def _pkeys(folder: _Folder, whole: bool) -> Iterator[tuple[int, PKey]]:
+    """Index and P_Key of each valid entry."""
     for index, text in folder.table("pkeys", whole=whole):
         if not _PKEY.match(text):
             folder.problem(f"pkeys/{index} is {text!r:.80}, no P_Key", f"pkeys/{index}", "bad-value")
         elif (pkey := PKey(text, 16)).partition:
-            yield pkey
+            yield index, pkey
 
 
 def _port_guid(gids: list[tuple[int, Gid]], link_layer: str | None) -> Guid | None:

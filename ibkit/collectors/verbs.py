@@ -35,7 +35,7 @@ _GID_TYPES = {0: "IB", 1: "RoCE v1", 2: "RoCE v2"}
 _DEVICE_FIELDS = ("node_guid", "system_image_guid", "firmware", "node_type")
 _PORT_FIELDS = (
     "state", "physical_state", "link_layer", "reported_lid", "lmc", "sm_lid", "sm_sl", "rate_gbps", "width", "speed",
-    "gids", "pkeys",
+    "gids", "pkeys", "pkey_indexes",
 )  # fmt: skip
 _SPEAKERS = ("by verbs", "in sysfs")
 
@@ -119,6 +119,7 @@ def _port(told: dict[str, Any], hca: Hca) -> HcaPort:
     speed, lane_gbps = SPEEDS.get(_number(told, "active_speed") or 0, (None, None))
     gids = told.get("gids")
     pkeys = told.get("pkeys")
+    table = dict(_pkeys(pkeys)) if isinstance(pkeys, list) else {}
     return HcaPort(
         _number(told, "port") or 0,
         state=_coded(told, "state", STATE_OF_CODE),
@@ -133,7 +134,8 @@ def _port(told: dict[str, Any], hca: Hca) -> HcaPort:
         speed=speed,
         capability_mask=_number(told, "port_cap_flags"),
         gids=tuple(_gids(gids, hca)) if isinstance(gids, list) else (),
-        pkeys=tuple(_pkeys(pkeys)) if isinstance(pkeys, list) else (),
+        pkeys=tuple(table.values()),
+        pkey_indexes=tuple(table),
         active_mtu_bytes=_mtu(told, "active_mtu"),
         max_mtu_bytes=_mtu(told, "max_mtu"),
     )
@@ -153,11 +155,11 @@ def _gids(told: list[Any], hca: Hca) -> Iterator[GidEntry]:
             yield GidEntry(index, gid, gid_type, _text(entry, "netdev"))
 
 
-def _pkeys(told: list[Any]) -> Iterator[PKey]:
+def _pkeys(told: list[Any]) -> Iterator[tuple[int, PKey]]:
     for entry in told:
         match entry:
-            case [int(), int(value)] if PKey(value).partition and value <= 0xFFFF:
-                yield PKey(value)
+            case [int(index), int(value)] if PKey(value).partition and value <= 0xFFFF:
+                yield index, PKey(value)
 
 
 def _mtu(told: dict[str, Any], name: str) -> int | None:

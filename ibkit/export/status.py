@@ -92,6 +92,7 @@ def _device(host: HostHcas, hca: Hca) -> dict[str, Any]:
         "node_description": hca.node_description,
         "planes_of": hca.planes_of,
         "protocol": hca.protocol,
+        "uverbs": hca.uverbs,
         "pci": None if hca.pci is None else _pci(hca.pci),
         "hw_counters": _counters(hca.hw_counters),
         "error": hca.error,
@@ -125,7 +126,13 @@ def _port(port: HcaPort) -> dict[str, Any]:
             for entry in port.gids
         ] if looked or port.gids else None,
         "pkeys": [str(pkey) for pkey in port.pkeys] if looked else None,
+        "pkey_table": [
+            {"index": index, "pkey": str(pkey), "membership": "full" if pkey.is_full_member else "limited"}
+            for index, pkey in zip(port.pkey_indexes, port.pkeys, strict=False)
+        ] if looked else None,
         "netdevs": list(port.netdevs) if looked or port.netdevs else None,
+        "umad": port.umad,
+        "issm": port.issm,
         "counters": _counters(port.counters),
         "hw_counters": _counters(port.hw_counters),
         "unreadable_counters": {

@@ -115,8 +115,9 @@ class HcaPort(NamedTuple):
     like 4x and ``speed`` like HDR; all four are None on a port without a link, whose registers may hold anything. On
     Ethernet, width and speed are the driver's translation of the rate.
 
-    ``gids`` and ``pkeys`` are the filled entries; ``tables_whole`` is False where only their start was looked
-    at, None where nobody looked at them nor at ``netdevs``.
+    ``gids`` and ``pkeys`` are the filled entries, ``pkey_indexes`` the places of the latter; ``tables_whole`` is False
+    where only their start was looked at, None where nobody looked at them nor at ``netdevs``. ``umad`` and ``issm`` are
+    the names of the port's device nodes.
     """
 
     port: int
@@ -143,6 +144,9 @@ class HcaPort(NamedTuple):
     tables_whole: bool | None = True
     counters: CounterTable | None = None
     hw_counters: CounterTable | None = None
+    pkey_indexes: tuple[int, ...] = ()
+    umad: str | None = None
+    issm: str | None = None
 
 
 class Hca(NamedTuple):
@@ -152,7 +156,7 @@ class Hca(NamedTuple):
     ``vendor_id`` is the IEEE OUI of the vendor, ``vendor_part_id`` his number for the part. ``source`` is who spoke:
     verbs, sysfs or the tool. ``planes_of`` names the device whose link's planes its ports are (XDR). ``error`` says why
     the device could not be read, then little else is known of it. ``protocol`` is what netlink says that it speaks: ib,
-    roce, iw, opa or usnic.
+    roce, iw, opa or usnic. ``uverbs`` is the name of its device node.
     """
 
     name: str
@@ -175,6 +179,7 @@ class Hca(NamedTuple):
     hw_counters: CounterTable | None = None
     planes_of: str | None = None
     protocol: str | None = None
+    uverbs: str | None = None
 
 
 class HostHcas(NamedTuple):

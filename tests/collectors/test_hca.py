@@ -84,6 +84,12 @@ def test_rails_of_a_gpu_host(multirail: Path) -> None:
     assert (slow.rate_gbps, slow.width, slow.speed) == (200.0, "2x", "NDR")
 
 
+def test_a_table_of_partitions_with_a_hole(tmp_path: Path) -> None:
+    port = Port(pkeys={0: "0x8012", 1: "0x0000", 2: "0x7fff", 5: "0x8000"}, pkey_entries=8)
+    found = one_device(tmp_path, port).hcas[0].ports[0]
+    assert (found.pkeys, found.pkey_indexes) == ((PKey(0x8012), PKey(0x7FFF)), (0, 2))
+
+
 def test_roce_ports_have_versions_and_netdevs(multirail: Path) -> None:
     host = collect_hcas(TreeSource(multirail), "gpu01")
     (port,) = hca_named(host, "mlx5_4").ports

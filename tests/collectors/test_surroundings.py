@@ -249,6 +249,26 @@ def test_no_file_is_read_twice(tmp_path: Path) -> None:
     assert [path for path, count in source.asked.items() if count > 1] == []
 
 
+def test_device_nodes(tmp_path: Path) -> None:
+    """As a host with XDR had them (Mellanox/rdmamap #17): the planes' device alone has what subnet managers need."""
+    for name in ("mlx5_0", "smi1"):
+        write_device(
+            tmp_path, Device(name, "b8ce:f603:00aa:0000", [Port(lid=7, sm_lid=1)] * (4 if name == "smi1" else 1))
+        )
+    nodes = [("mlx5_0", 1), *(("smi1", port) for port in (1, 2, 3, 4))]
+    for number, (device, port) in enumerate(nodes):
+        for kind in ("umad", "issm")[: 1 if device == "mlx5_0" else 2]:
+            write(tmp_path, f"/sys/class/infiniband_mad/{kind}{number}/ibdev", f"{device}\n")
+            write(tmp_path, f"/sys/class/infiniband_mad/{kind}{number}/port", f"{port}\n")
+    write(tmp_path, "/sys/class/infiniband_verbs/uverbs3/ibdev", "mlx5_0\n")
+    write(tmp_path, "/sys/class/infiniband_verbs/abi_version", "6\n")
+    hcas = {hca.name: hca for hca in collect_hcas(TreeSource(tmp_path), "n01").hcas}
+    assert (hcas["mlx5_0"].uverbs, hcas["smi1"].uverbs) == ("uverbs3", None)
+    assert [(port.umad, port.issm) for port in (*hcas["mlx5_0"].ports, *hcas["smi1"].ports)] == [
+        ("umad0", None), ("umad1", "issm1"), ("umad2", "issm2"), ("umad3", "issm3"), ("umad4", "issm4"),
+    ]  # fmt: skip
+
+
 def test_virtual_functions_of_infiniband(tmp_path: Path) -> None:
     """The second has no GUID yet. Versions of ip before 5.1 call the address mac."""
     from ibkit.parsers.ip_json import parse_addresses
