@@ -250,11 +250,9 @@ def test_no_file_is_read_twice(tmp_path: Path) -> None:
 
 
 def test_device_nodes(tmp_path: Path) -> None:
-    """As a host with XDR had them (Mellanox/rdmamap #17): the planes' device alone has what subnet managers need."""
-    for name in ("mlx5_0", "smi1"):
-        write_device(
-            tmp_path, Device(name, "b8ce:f603:00aa:0000", [Port(lid=7, sm_lid=1)] * (4 if name == "smi1" else 1))
-        )
+    """As a host with XDR had them: the planes' device alone has what subnet managers need."""
+    for name, ports in (("mlx5_0", 1), ("smi1", 4)):
+        write_device(tmp_path, Device(name, "b8ce:f603:00aa:0000", [Port(lid=7, sm_lid=1)] * ports))
     nodes = [("mlx5_0", 1), *(("smi1", port) for port in (1, 2, 3, 4))]
     for number, (device, port) in enumerate(nodes):
         for kind in ("umad", "issm")[: 1 if device == "mlx5_0" else 2]:

@@ -98,7 +98,8 @@ def test_an_infiniband_port(tmp_path: Path) -> None:
     ("values", "field"),
     [({"state": 2}, "state"), ({"phys_state": 2}, "physical_state"), ({"lid": 66}, "reported_lid"),
      ({"sm_lid": 9}, "sm_lid"), ({"active_width": 1}, "width"), ({"active_speed": 64}, "speed"),
-     ({"pkeys": [[0, 65535], [1, 0x8001]]}, "pkeys"), ({"pkeys": [[1, 65535]]}, "pkey_indexes"), ({"gids": []}, None), ({"link_layer": 2}, "link_layer")],
+     ({"pkeys": [[0, 65535], [1, 0x8001]]}, "pkeys"), ({"pkeys": [[1, 65535]]}, "pkey_indexes"),
+     ({"gids": []}, None), ({"link_layer": 2}, "link_layer")],
 )  # fmt: skip
 def test_a_contradiction_is_told_and_verbs_speaks(tmp_path: Path, values: dict[str, Any], field: str | None) -> None:
     host = ndr_host(tmp_path, changed(**values))

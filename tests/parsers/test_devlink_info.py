@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ibkit.parsers.base import NotThisFormat
 from ibkit.parsers.devlink_info import CardVersions, parse
 
-#: A card with new firmware in its flash, and a virtual function, which tells nothing (the kernel's mlx5/core/devlink.c).
+#: A card with new firmware in its flash, and a virtual function, which tells nothing.
 TOLD = """{"info":{"pci/0000:18:00.0":{"driver":"mlx5_core","versions":{"fixed":{"fw.psid":"MT_0000000838"},
 "running":{"fw.version":"28.39.1002","fw":"28.39.1002"},"stored":{"fw.version":"28.41.1000","fw":"28.41.1000"}}},
 "pci/0000:18:00.2":{"driver":"mlx5_core"},"auxiliary/mlx5_core.sf.4":{"driver":"mlx5_core.sf"}}}
