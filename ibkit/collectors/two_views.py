@@ -23,6 +23,8 @@ _OF_A_PORT = tuple(
     (FabricPort._fields.index(field), word)
     for field, word in (("lid", "LID"), ("width", "width"), ("speed", "speed"), ("state", "state"))
 )
+#: NodeDescription has 64 bytes; the infiniband-diags showed one less before rdma-core 43.
+_MAX_OLD_NAME = 63
 #: FDR10 is QDR to the SA.
 _SAME = frozenset({("FDR10", "QDR")})
 
@@ -39,6 +41,7 @@ def merged(swept: Fabric, told: Fabric) -> Fabric:
     taken = {end for link in swept.links for end in link[:2]}
     added = {(link.a, link.b): link for link in more if taken.isdisjoint(link[:2])}
     peers = {end: peer for a, b in added for end, peer in ((a, b), (b, a))}
+    _look_at_names(swept, told, findings)
     nodes = {guid: _node(node, told.nodes.get(guid), peers, findings) for guid, node in swept.nodes.items()}
     nodes |= {node.guid: node for node in strangers}
     return swept._replace(
@@ -66,6 +69,21 @@ def _tell_of(nodes: list[Node], links: list[Link], findings: Findings) -> None:
         findings.add("contradiction", text)
 
 
+def _look_at_names(swept: Fabric, told: Fabric, findings: Findings) -> None:
+    """One problem for all names that differ. Old tools cut a name at 63 bytes."""
+    others = []
+    for guid, node in swept.nodes.items():
+        here, there = node.name, told.nodes[guid].name if guid in told.nodes else None
+        if here and there and here.strip() != there.strip():
+            shorter, longer = sorted((here, there), key=len)
+            if not (len(shorter.encode()) >= _MAX_OLD_NAME and longer.startswith(shorter)):
+                others.append((guid, here, there))
+    if others:
+        guid, here, there = others[0]
+        more = f", and {len(others) - 1} more nodes have another name" if len(others) > 1 else ""
+        findings.add("other-name", f"{guid} is {here!r} by itself and {there!r} by the SA, which may be old{more}")
+
+
 def _node(node: Node, other: Node | None, peers: Mapping[End, End], findings: Findings) -> Node:
     if other is None:
         return node
@@ -73,9 +91,6 @@ def _node(node: Node, other: Node | None, peers: Mapping[End, End], findings: Fi
         node = node._replace(type=other.type)
     for field, word in _OF_A_NODE:
         _compare(str(node.guid), word, getattr(node, field), getattr(other, field), findings)
-    if node.name and other.name and node.name.strip() != other.name.strip():
-        text = f"{node.guid} is {node.name!r} by itself and {other.name!r} by the SA, which has an old name"
-        findings.add("other-name", text)
     known = {port.number: port for port in other.ports}
     ports = [_port(node.guid, port, known.pop(port.number, None), peers, findings) for port in node.ports]
     if node.port_count is None:  # it is only named by a neighbour, and so are its ports

@@ -111,6 +111,15 @@ def test_an_old_name() -> None:
     ((kind, text),) = told(fabric)
     assert (kind, "'storage03 mlx5_0' by itself and 'n03 mlx5_0' by the SA" in text) == ("other-name", True)
     assert exit_status(fabric) == 0
+    both_old = both(TOPOLOGY.replace("n03 mlx5_0", "storage03 mlx5_0").replace("n01 mlx5_0", "login mlx5_0"))
+    ((_, text),) = told(both_old)
+    assert text.endswith(", and 1 more nodes have another name")
+
+
+def test_a_name_that_an_old_tool_cut() -> None:
+    name = 64 * "n"
+    nodes = text_of("nodes").replace("n03 mlx5_0", name)
+    assert both(TOPOLOGY.replace("n03 mlx5_0", name[:63]), NR=nodes).problems == ()
 
 
 def test_a_node_that_only_the_sweep_sees() -> None:
