@@ -220,8 +220,9 @@ _TOOLS = (
         "rdma",
         "consumers",
         r"link \S{1,80}/[\d-]+:? (?:cm-idn|lqpn) \d"
-        r"|\[\s{0,9}[{\[]\s{0,99}\"ifindex\":[^{}\[\]]{0,2000}?\"(?:cm-idn|lqpn)\":",
-        ("lqpn", "cm-idn"),
+        r"|\[\s{0,9}[{\[]\s{0,99}\"ifindex\":[^{}\[\]]{0,2000}?\"(?:cm-idn|lqpn|cm_id)\":"
+        r"|\d{1,9}: \S{1,80}: (?:[a-z_]{2,9} \d{1,20} ){0,9}cm_id \d",
+        ("lqpn", "cm-idn", "cm_id"),
         "rdma",
     ),
     Format(
@@ -329,6 +330,34 @@ _TOOLS = (
         r"[A-Z]{4,12} (?:Site \[[^\]\n]{0,80}\] )?\[\w{1,40}\] \w{1,40} \[",
         ("] [",),
         "ufm_events",
+    ),
+    Format(
+        "ibacm_route.data",
+        "parse",
+        rf"(?:Switch|Channel Adapter|Router) {_GUID}, base LID \d",
+        (", base LID ",),
+        "acm_routes",
+    ),
+    Format(
+        "ibacm_opts.cfg",
+        "parse",
+        r"(?:(?:addr|route)_(?:prot|timeout|preload|data_file)|loopback_prot)[ \t]{1,20}[\w/.-]",
+        ("addr_", "route_", "loopback_prot"),
+        "acm_opts",
+    ),
+    Format(
+        "ibacm_addr.cfg",
+        "parse",
+        r"[^\s#]{1,46}[ \t]{1,20}[A-Za-z]\w{0,30}[ \t]{1,20}\d{1,3}[ \t]{1,20}(?:default|0x[0-9a-fA-F]{4})[ \t]{0,20}$",
+        ("default", "0x"),
+        "acm_addr",
+    ),
+    Format(
+        "ibacm_hosts.data",
+        "parse",
+        r"(?!(?:GID|inet6|nameserver|via|src|dst|dev)\s)[^\s#]{1,45}[ \t]{1,20}fe[8c]0:[0-9a-fA-F:]{2,38}[ \t]{0,20}(?:#|$)",
+        ("fe80:", "fec0:"),
+        "acm_hosts",
     ),
     Format("ibsim console", "parse", r"Network simulator ready\.$|sim> ", ("Network simulator", "sim> ")),
     # Node ids of any form, and HCAs by this name, are the simulator's: ibnetdiscover prints "S-..." and Ca.

@@ -25,13 +25,14 @@ from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 from ibkit.parsers.records import NamedTuple
 
-#: ``COUNTER`` is a set of counters bound to queue pairs (``rdma statistic qp``), ``STATISTIC`` the counters of a port.
-LINK, DEVICE, STATISTIC, COUNTER, QP, CM_ID, CQ, MR, PD, CTX, SRQ = (
-    "link", "dev", "statistic", "counter", "qp", "cm_id", "cq", "mr", "pd", "ctx", "srq",
+#: ``COUNTER`` is a set of counters bound to queue pairs (``rdma statistic qp``), ``STATISTIC`` the counters of a port,
+#: ``SUMMARY`` how many objects of each kind a device has (``rdma resource``).
+LINK, DEVICE, STATISTIC, COUNTER, SUMMARY, QP, CM_ID, CQ, MR, PD, CTX, SRQ = (
+    "link", "dev", "statistic", "counter", "summary", "qp", "cm_id", "cq", "mr", "pd", "ctx", "srq",
 )  # fmt: skip
 #: The key that only rows of this kind have; the first that is there tells.
 _MARKS = (
-    ("cntn", COUNTER), ("cm-idn", CM_ID), ("qp-type", CM_ID), ("ps", CM_ID), ("lqpn", QP), ("cqn", CQ), ("cqe", CQ),
+    ("cntn", COUNTER), ("cm_id", SUMMARY), ("cm-idn", CM_ID), ("qp-type", CM_ID), ("ps", CM_ID), ("lqpn", QP), ("cqn", CQ), ("cqe", CQ),
     ("mrn", MR), ("mrlen", MR), ("srqn", SRQ), ("local_dma_lkey", PD), ("unsafe_global_rkey", PD), ("ctxn", CTX),
     ("pdn", PD), ("physical_state", LINK), ("node_guid", DEVICE), ("users", PD),
 )  # fmt: skip

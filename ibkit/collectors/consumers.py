@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ibkit.collectors.absence import explain_absence
 from ibkit.collectors.pairing import pair_up
@@ -71,7 +72,7 @@ def collect_consumers(source: Source, host: str) -> Consumers:
     problems: list[Problem] = []
     rows = _all_rows(source, problems)
     if not any(found is not None for found in rows.values()):
-        return Consumers(host, problems=tuple(problems), listed=False)
+        return _counted_only(source, host, problems)
     owners = _Owners(source)
     queue_pairs = [made for row in rows[rdma.QP] or () if (made := _queue_pair(row, owners.index_of(row), problems))]
     connections = [_connection(row, owners.index_of(row)) for row in rows[rdma.CM_ID] or ()]
@@ -84,6 +85,18 @@ def collect_consumers(source: Source, host: str) -> Consumers:
         host, described, tuple(queue_pairs), tuple(connections), tuple(pairs), tuple(uses), tuple(problems),
         listed=rows[rdma.QP] is not None,
     )  # fmt: skip
+
+
+def _counted_only(source: Source, host: str, problems: list[Problem]) -> Consumers:
+    """Of a saved output of ``rdma resource``, how many objects each device has: nobody knows whose."""
+    answer = source.run(("rdma", "resource"), deadline_seconds=DEADLINE_SECONDS)
+    rows = []
+    if not answer.failure:
+        with suppress(NotThisFormat):
+            rows = [row for row in rdma.parse(answer.out).value if row.kind == rdma.SUMMARY]
+    uses = tuple(Use(0, row.device, *map(row.number, KINDS)) for row in rows)
+    owners = (Owner(UNKNOWN),) if uses else ()
+    return Consumers(host, owners, uses=uses, problems=tuple(problems), listed=False)
 
 
 class _Owners:

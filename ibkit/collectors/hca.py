@@ -41,8 +41,9 @@ def collect_hcas(source: Source, host: str, *, whole: bool = True) -> HostHcas:
         return HostHcas(host, tuple(hcas), tuple(problems))
     if listing.error == NOT_RECORDED and found:
         return HostHcas(host, problems=tuple(found), has_gaps=True)
-    found = [problem for problem in found if problem.kind != NO_DEVICE]  # /sys knows why
-    return HostHcas(host, problems=(explain_absence(source, listing), *problems, *found))
+    # /sys knows why; and without a device there is nothing for pyverbs to open, which it calls a failure.
+    found = [problem for problem in (*problems, *found) if problem.kind not in (NO_DEVICE, "verbs-failed")]
+    return HostHcas(host, problems=(explain_absence(source, listing), *found))
 
 
 def with_planes(hcas: Sequence[Hca]) -> list[Hca]:

@@ -12,6 +12,7 @@ from support.proc_tree import rank_files
 from ibkit.collectors.consumers import SERVICES, collect_consumers
 from ibkit.model.consumers import Consumers, Owner
 from ibkit.sources.base import MISSING, Entry
+from ibkit.sources.opening import open_site
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools/rdma"
 COMMAND = "rdma -j -d resource show "
@@ -269,6 +270,16 @@ def test_without_the_tool_nothing_is_listed(answer: Any, kind: str) -> None:
     answers = {COMMAND + name: answer for name in ("qp", "cm_id", "ctx", "pd", "mr", "cq")}
     found = collect_consumers(Answers(answers, folders={"/sys/class/infiniband": [Entry("mlx5_0", "link")]}), "n01")
     assert (found.listed, {problem.kind for problem in found.problems}) == (False, {kind})
+
+
+@pytest.mark.parametrize("name", ["resources", "resources-json"])
+def test_a_saved_summary_counts_and_names_nobody(name: str) -> None:
+    (told,) = open_site(str(TOOLS / f"{name}.txt")).hosts
+    found = collect_consumers(told.source, "")
+    assert (found.listed, found.owners, found.problems) == (False, (Owner("unknown"),), ())
+    assert [(use.device, use.qp, use.cm_id, use.ctx, use.pd, use.mr, use.cq) for use in found.uses] == [
+        ("rxe0", 1, 0, 0, 1, 0, 1), ("rxe1", 1, 0, 0, 1, 0, 1),
+    ]  # fmt: skip
 
 
 def test_without_a_device_the_tool_is_not_asked() -> None:

@@ -69,7 +69,9 @@ COMMANDS = {
     "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "parse", "ibtracert": "parse", "ibstat": "status",
     "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status", "mlxlink": "status",
     "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
-    **{f"rdma/{name}": "consumers" for name in ("queue-pairs", "queue-pairs-json", "connections", "connections-json")},
+    **{
+        f"rdma/{name}{form}": "consumers" for name in ("queue-pairs", "connections", "resources") for form in ("", "-json")
+    },
     "ibsim-console": "parse", "ibsim-netlist": "parse",
     "ibaddr": "parse", "opensm": "parse", "opensm-lfts.dump": "parse", "opensm.fdbs": "parse", "opensm.mcfdbs": "parse",
     "opensm-sa.dump": "parse", "guid2lid": "parse", "ibswinfo": "parse", "mlxlink-pcie": "parse",
