@@ -31,6 +31,7 @@ COMMANDS = (
     Command("sm", "subnet managers", "sm"),
     Command("partitions", "P_Key tables, and who can talk to whom", "partitions"),
     Command("path", "the way from A to B through the forwarding tables, and whether they can talk", "path"),
+    Command("diff", "what changed between two captures, or since one", "diff"),
     Command("graph", "a picture of the fabric, for Graphviz and its kin", "graph"),
     Command("counters", "traffic and error counters of every port", "counters"),
     Command("check", "what is wrong with hosts and fabric, worst first", "check"),

@@ -1,0 +1,1 @@
+"""What changed between two views of a fabric or of its hosts: pure functions over the model."""

@@ -1,0 +1,195 @@
+"""Subnet managers, partitions and hosts compared; and which parts of two views can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ibkit.comparison.hosts import compare_hosts
+from ibkit.comparison.managers import compare_managers
+from ibkit.comparison.partitions import compare_partitions
+from ibkit.comparison.whole import View, compare
+from ibkit.model.fabric import Fabric
+from ibkit.model.host import GidEntry, Hca, HcaPort, HostHcas
+from ibkit.model.ids import Gid, Guid, PKey
+from ibkit.model.partitions import Partitions, PortKeys
+from ibkit.model.subnet_manager import NO_SM, SubnetManager, SubnetManagers
+from ibkit.parsers.base import Problem
+
+# Managers
+
+ONE = SubnetManager(Guid(1), 1, "master", 14, 100, name="sm1")
+TWO = SubnetManager(Guid(2), 7, "standby", 13, 5, name="sm2")
+
+
+def managers(*found: SubnetManager, complete: bool | None = True, **more: Any) -> SubnetManagers:
+    return SubnetManagers(found, complete, **more)
+
+
+def test_activity_is_no_change() -> None:
+    assert compare_managers(managers(ONE, TWO), managers(ONE._replace(activity=900), TWO)) == ([], [])
+
+
+def test_a_hand_over() -> None:
+    after = managers(ONE._replace(state="standby"), TWO._replace(state="master", priority=15))
+    changes, doubts = compare_managers(managers(ONE, TWO), after)
+    assert doubts == []
+    assert [(change.kind, change.before, change.after) for change in changes] == [
+        ("master-changed", ["0x0000000000000001"], ["0x0000000000000002"]),
+        ("manager-state-changed", "master", "standby"),
+        ("manager-state-changed", "standby", "master"),
+        ("manager-priority-changed", 13, 15),
+    ]
+    assert changes[0].text == "the master is sm2 (0x0000000000000002), before sm1 (0x0000000000000001)"
+
+
+def test_a_standby_that_nobody_lists_is_not_lost() -> None:
+    changes, (doubt,) = compare_managers(managers(ONE, TWO), managers(ONE, complete=None))
+    assert (changes, doubt.kind) == ([], "manager-not-seen")
+    (change,), doubts = compare_managers(managers(ONE, TWO), managers(ONE))
+    assert (change.kind, change.where.guid, doubts) == ("manager-lost", 2, [])
+    (change,), _ = compare_managers(managers(ONE), managers(ONE, TWO))
+    assert (change.kind, change.after["priority"]) == ("manager-new", 13)
+
+
+def test_a_fabric_that_lost_its_manager() -> None:
+    gone = managers(complete=None, problems=(Problem(NO_SM, "nobody answers"),))
+    changes, doubts = compare_managers(managers(ONE, complete=None), gone)
+    assert ([change.kind for change in changes], doubts) == (["master-changed", "manager-lost"], [])
+    assert changes[0].text == "the master is nobody, before sm1 (0x0000000000000001)"
+
+
+# Partitions
+
+
+def table(*keys: int, whole: bool = True, guid: int = 1, port: int = 1) -> PortKeys:
+    return PortKeys(Guid(guid), port, tuple(map(PKey, keys)), name="c001 mlx5_0", whole=whole)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (table(0xFFFF), table(0xFFFF, 0), []),
+        (table(0xFFFF), table(0xFFFF, 0x8001), [("p-key-added", None, {"partition": "0x0001", "membership": "full"})]),
+        (table(0xFFFF, 1), table(0xFFFF), [("p-key-removed", {"partition": "0x0001", "membership": "limited"}, None)]),
+        (
+            table(0xFFFF), table(0x7FFF),
+            [("membership-changed", {"partition": "0x7fff", "membership": "full"},
+              {"partition": "0x7fff", "membership": "limited"})],
+        ),
+        (
+            table(0xFFFF, 0x8001), table(0x8001, 0xFFFF), [("default-index-changed", 0, 1)],
+        ),
+    ],
+)  # fmt: skip
+def test_the_keys_of_a_port(old: PortKeys, new: PortKeys, found: list[tuple[Any, ...]]) -> None:
+    changes, doubts = compare_partitions(Partitions((old,)), Partitions((new,)))
+    assert [(change.kind, change.before, change.after) for change in changes] == found
+    assert doubts == []
+
+
+def test_a_table_that_is_not_whole_proves_nothing() -> None:
+    for old, new in (
+        (table(0xFFFF, 0x8001), table(0xFFFF, whole=False)),
+        (table(0xFFFF, whole=False), table(0xFFFF, 1)),
+    ):
+        changes, (doubt,) = compare_partitions(Partitions((old,)), Partitions((new,)))
+        assert (changes, doubt.kind) == ([], "p-keys")
+
+
+def test_ports_of_one_side_only_are_the_fabrics_affair() -> None:
+    assert compare_partitions(Partitions((table(0xFFFF),)), Partitions((table(1, guid=2),))) == ([], [])
+
+
+# Hosts
+
+PORT = HcaPort(
+    1, "Active", "LinkUp", "InfiniBand", 5, 0, 1, 0, 200.0, "4x", "HDR", Guid(0xA1), 0,
+    (GidEntry(0, Gid((0xFE80 << 112) + 0xA1), "IB"),), (PKey(0xFFFF),), ("ib0",), active_mtu_bytes=4096,
+)  # fmt: skip
+HCA = Hca("mlx5_0", (PORT,), Guid(0xA0), hca_type="MT4123", firmware="20.31.1014", bus_address="0000:3b:00.0")
+HOST = HostHcas("n01", (HCA,))
+
+
+def host(**changes: Any) -> HostHcas:
+    return HOST._replace(hcas=(HCA._replace(**changes),))
+
+
+def port(**changes: Any) -> HostHcas:
+    return host(ports=(PORT._replace(**changes),))
+
+
+def test_the_same_host() -> None:
+    assert compare_hosts([HOST], [HOST]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("after", "kind", "was", "now"),
+    [
+        (host(firmware="20.35.2000"), "firmware-changed", "20.31.1014", "20.35.2000"),
+        (host(name="ibp59s0"), "device-renamed", "mlx5_0", "ibp59s0"),
+        (host(node_guid=Guid(0xB0)), "device-swapped", "0x00000000000000a0", "0x00000000000000b0"),
+        (host(error="EIO"), "device-error", "none", "EIO"),
+        (port(state="Down"), "port-state-changed", "Active", "Down"),
+        (port(lid=9), "port-lid-changed", 5, 9),
+        (port(sm_lid=2), "port-sm-lid-changed", 1, 2),
+        (port(rate_gbps=100.0), "port-rate-changed", "200 Gb/s", "100 Gb/s"),
+        (port(active_mtu_bytes=2048), "port-mtu-changed", 4096, 2048),
+        (port(pkeys=(PKey(0xFFFF), PKey(0x8001))), "port-p-key-added", None, "0x8001"),
+        (port(netdevs=()), "netdev-removed", "ib0", None),
+        (port(gids=()), "gid-removed", "fe80:0000:0000:0000:0000:0000:0000:00a1 (IB)", None),
+    ],
+)
+def test_what_changed_on_a_host(after: HostHcas, kind: str, was: Any, now: Any) -> None:
+    (change,), doubts = compare_hosts([HOST], [after])
+    assert (change.kind, change.before, change.after, doubts) == (kind, was, now, [])
+    assert change.where.host == "n01"
+    (back,), _ = compare_hosts([after], [HOST])
+    assert (back.before, back.after) == (now, was)
+
+
+@pytest.mark.parametrize(
+    "after", [host(firmware=None), port(lid=None), port(tables_whole=False, pkeys=()), port(rate_gbps=None)]
+)
+def test_what_one_side_does_not_know_is_no_change(after: HostHcas) -> None:
+    if after.hcas[0].ports[0].rate_gbps is None:
+        after = port(rate_gbps=None, width=None, speed=None)
+    assert compare_hosts([HOST], [after]) == compare_hosts([after], [HOST]) == ([], [])
+
+
+def test_devices_that_come_and_go() -> None:
+    second = HCA._replace(name="mlx5_1", node_guid=Guid(0xC0), bus_address="0000:5e:00.0")
+    both = HOST._replace(hcas=(HCA, second))
+    (change,), doubts = compare_hosts([both], [HOST])
+    assert (change.kind, change.where.device, doubts) == ("device-lost", "mlx5_1", [])
+    assert compare_hosts([HOST], [both])[0][0].kind == "device-new"
+    changes, (doubt,) = compare_hosts([both], [HOST._replace(has_gaps=True)])
+    assert (changes, doubt.kind) == ([], "device-not-seen")
+
+
+def test_hosts_of_one_side_only() -> None:
+    other = HOST._replace(host="n02")
+    assert compare_hosts([HOST], [other]) == ([], []), "two hosts"
+    changes, (doubt,) = compare_hosts([HOST, other], [HOST])
+    assert (changes, doubt.where.host, doubt.why) == ([], "n02", "it was looked at only before")
+
+
+# All parts
+
+
+def test_what_neither_has_is_not_missing() -> None:
+    fabric = Fabric({}, (), True)
+    found = compare(View("before", fabric), View("after", fabric))
+    assert (found.changes, found.doubts) == ((), ())
+    assert [(part.name, part.compared) for part in found.parts] == [
+        ("fabric", True), ("subnet-managers", False), ("partitions", False), ("hosts", False),
+    ]  # fmt: skip
+
+
+def test_what_only_one_has_cannot_be_compared() -> None:
+    before = View("before", managers=managers(ONE))
+    (doubt,) = compare(before, View("after", missing={"subnet-managers": "nobody could be asked"})).doubts
+    assert (doubt.kind, doubt.text, doubt.why) == (
+        "part-missing", "what changed of the subnet managers", "after: nobody could be asked",
+    )  # fmt: skip
