@@ -32,9 +32,10 @@ LINK, DEVICE, STATISTIC, COUNTER, SUMMARY, QP, CM_ID, CQ, MR, PD, CTX, SRQ = (
 )  # fmt: skip
 #: The key that only rows of this kind have; the first that is there tells.
 _MARKS = (
-    ("cntn", COUNTER), ("cm_id", SUMMARY), ("cm-idn", CM_ID), ("qp-type", CM_ID), ("ps", CM_ID), ("lqpn", QP), ("cqn", CQ), ("cqe", CQ),
-    ("mrn", MR), ("mrlen", MR), ("srqn", SRQ), ("local_dma_lkey", PD), ("unsafe_global_rkey", PD), ("ctxn", CTX),
-    ("pdn", PD), ("physical_state", LINK), ("node_guid", DEVICE), ("users", PD),
+    ("cntn", COUNTER), ("cm_id", SUMMARY), ("cm-idn", CM_ID), ("qp-type", CM_ID), ("ps", CM_ID), ("lqpn", QP),
+    ("cqn", CQ), ("cqe", CQ), ("mrn", MR), ("mrlen", MR), ("srqn", SRQ), ("local_dma_lkey", PD),
+    ("unsafe_global_rkey", PD), ("ctxn", CTX), ("pdn", PD), ("physical_state", LINK), ("node_guid", DEVICE),
+    ("users", PD),
 )  # fmt: skip
 
 _ROW = re.compile(

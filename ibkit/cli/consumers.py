@@ -71,8 +71,8 @@ def _rows(host: Consumers) -> Iterator[list[Any]]:
         owner = host.owners[use.owner]
         used.add(use.owner)
         yield [
-            host.host, _name(owner), owner.pid or "-", _user(owner), use.device, states(host, use) or use.qp or "-", use.mr,
-            use.cq, _container(owner),
+            host.host, _name(owner), owner.pid or "-", _user(owner), use.device, states(host, use) or use.qp or "-",
+            use.mr, use.cq, _container(owner),
         ]  # fmt: skip
     for index, owner in enumerate(host.owners):
         if index not in used:

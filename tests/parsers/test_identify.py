@@ -70,7 +70,9 @@ COMMANDS = {
     "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status", "mlxlink": "status",
     "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
     **{
-        f"rdma/{name}{form}": "consumers" for name in ("queue-pairs", "connections", "resources") for form in ("", "-json")
+        f"rdma/{name}{form}": "consumers"
+        for name in ("queue-pairs", "connections", "resources")
+        for form in ("", "-json")
     },
     "ibsim-console": "parse", "ibsim-netlist": "parse",
     "ibaddr": "parse", "opensm": "parse", "opensm-lfts.dump": "parse", "opensm.fdbs": "parse", "opensm.mcfdbs": "parse",
