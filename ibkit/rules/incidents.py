@@ -40,7 +40,7 @@ _FEWEST_OF_ALL, _SHARE_OF_ALL = 12, 0.5
 
 def into_incidents(findings: Sequence[Finding], evidence: Evidence) -> list[Finding]:
     """The findings, those that follow from another one as its members."""
-    found = _below_the_missing_manager(list(findings))
+    found = _below_the_missing_manager(_below_two_masters(list(findings)))
     found = _by_link(found, evidence)
     found = _below_missing_links(found)
     found = _below_their_source(found, evidence)
@@ -61,6 +61,15 @@ def _below_the_missing_manager(findings: list[Finding]) -> list[Finding]:
     if cause is None:
         return findings
     symptoms = [one for one in findings if one.name in _WITHOUT_MANAGER and one is not cause]
+    return [_with(cause, symptoms), *(one for one in findings if one is not cause and one not in symptoms)]
+
+
+def _below_two_masters(findings: list[Finding]) -> list[Finding]:
+    """Two masters give ports two managers, and one of them may not be reached over the routes of the other."""
+    cause = next((one for one in findings if one.name == "several-masters"), None)
+    if cause is None:
+        return findings
+    symptoms = [one for one in findings if one.name in ("other-sm-lid", "silent-manager")]
     return [_with(cause, symptoms), *(one for one in findings if one is not cause and one not in symptoms)]
 
 

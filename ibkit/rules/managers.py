@@ -35,7 +35,8 @@ def no_subnet_manager(evidence: Evidence, limits: Limits) -> Iterator[Finding | 
 
 @rule("R44", "several-masters", CRITICAL, needs=(MANAGERS,), source=_SOURCE)
 def several_masters(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
-    """More than one subnet manager of the subnet says that it is the master.
+    """More than one subnet manager of the subnet acts as the master: says so, or does not answer though ports name it
+    as theirs.
 
     Threshold: none.
 
@@ -46,10 +47,19 @@ def several_masters(evidence: Evidence, limits: Limits) -> Iterator[Finding | Un
 
     Else: a handover that is going on: ask again after half a minute.
     """
-    masters = [manager for manager in evidence.managers.managers if manager.state == MASTER]
+    named = {one.lid: one.ports for one in evidence.managers.named or ()}
+    masters = [
+        manager
+        for manager in evidence.managers.managers
+        if manager.state == MASTER or (manager.state is None and manager.lid in named)
+    ]
     if len(masters) > 1:
-        told = ", ".join(f"{master.guid} (LID {master.lid}, priority {master.priority})" for master in masters)
-        what = f"{len(masters)} subnet managers say that they are the master: {told}"
+        told = ", ".join(
+            f"{master.guid} (LID {master.lid}, priority {master.priority}"
+            f"{f', set up {named[master.lid]} ports' if master.lid in named else ''})"
+            for master in masters
+        )
+        what = f"{len(masters)} subnet managers act as the master: {told}"
         yield Finding(what, tuple(map(_place, masters)), (Fact(what, "sminfo"),))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from support.made_fabric import change, counters, diagnosis, fabric, hosts, port_counters, told
 
 from ibkit.model.expectations import Expectations, NodeGroup, PortGroup
-from ibkit.model.subnet_manager import NO_SM, SubnetManagers
+from ibkit.model.ids import Guid
+from ibkit.model.subnet_manager import NO_SM, NamedLid, SubnetManager, SubnetManagers
 from ibkit.parsers.base import Problem
 
 #: Two leaves with four hosts each, two spines.
@@ -129,6 +130,24 @@ def test_a_missing_manager_explains_ports_that_nobody_configures() -> None:
     assert names.count("port-initializing") == len(TREE)
     assert names.count("no-lid") == 1
     assert names.count("host-port-initializing") == 1
+
+
+def test_two_masters_of_which_one_cannot_be_reached() -> None:
+    """As on a simulated fabric of two halves: the SA's record of the other one is not believed, but its ports are."""
+    managers = SubnetManagers(
+        (SubnetManager(Guid(1), 1, "master", 3, 490, True), SubnetManager(Guid(2), 9, None, 1)),
+        False,
+        (
+            Problem("silent-manager", "the manager 0x2 does not answer at LID 9", None, "sminfo 9"),
+            Problem("other-sm-lid", "5 ports name LID 9 as their manager's", None, "saquery SMIR"),
+        ),
+        (NamedLid(1, 7), NamedLid(9, 5)),
+    )
+    made = diagnosis(managers=managers)
+    assert [(line[0], line[1]) for line in told(made)] == [
+        ("several-masters", "critical"), ("- silent-manager", "warning"), ("- other-sm-lid", "warning")
+    ]  # fmt: skip
+    assert "set up 5 ports" in made.findings[0].what
 
 
 def test_ports_of_a_managed_fabric_that_are_not_configured_are_their_own_findings() -> None:

@@ -125,6 +125,10 @@ class Simulation:
         if name in self._managers:
             _end(self._managers.pop(name), signal.SIGTERM)
 
+    def sweep(self, name: str = "opensm") -> None:
+        """Have a manager sweep the whole of its subnet."""
+        os.killpg(self._managers[name].pid, signal.SIGHUP)
+
     def stop(self) -> None:
         """Leave nothing behind."""
         for name in list(self._managers):
