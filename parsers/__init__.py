@@ -355,7 +355,8 @@ _TOOLS = (
     Format(
         "ibacm_hosts.data",
         "parse",
-        r"(?!(?:GID|inet6|nameserver|via|src|dst|dev)\s)[^\s#]{1,45}[ \t]{1,20}fe[8c]0:[0-9a-fA-F:]{2,38}[ \t]{0,20}(?:#|$)",
+        r"(?!(?:GID|inet6|nameserver|via|src|dst|dev)\s)[^\s#]{1,45}[ \t]{1,20}fe[8c]0:[0-9a-fA-F:]{2,38}"
+        r"[ \t]{0,20}(?:#|$)",
         ("fe80:", "fec0:"),
         "acm_hosts",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ibkit.model.ids import Gid
 from ibkit.parsers.base import Parsed
 
 #: Fields that hold a GUID, besides those whose name ends so.
@@ -23,8 +24,8 @@ def parse_document(tool: str, parsed: Parsed[Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Records as dictionaries, sequences (bytes too) as lists, GUIDs as the text that all of ibkit gives them (64 bits
-    are more than many a reader of JSON keeps); other numbers and texts stay, but lose their own types.
+    """Records as dictionaries, sequences (bytes too) as lists, GUIDs and GIDs as the text that all of ibkit gives them
+    (64 bits are more than many a reader of JSON keeps); other numbers and texts stay, but lose their own types.
     """
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {field: _field(field, part) for field, part in zip(value._fields, value, strict=True)}
@@ -42,6 +43,8 @@ def _field(name: str, value: Any) -> Any:
         return f"0x{value:016x}"
     if name == "guids":
         return [f"0x{guid:016x}" for guid in value]
+    if name == "gid" and isinstance(value, int):
+        return str(Gid(value))
     return plain(value)
 
 
