@@ -17,6 +17,8 @@ from ibkit.parsers.perfquery import CAST_COUNTERS, DATA_COUNTERS, ERROR_COUNTERS
 from ibkit.parsers.records import NamedTuple
 
 _DATA_NAMES = frozenset((*DATA_COUNTERS, *CAST_COUNTERS))
+#: Not printed where it is zero, and neither where the port does not count it.
+_WAIT = "PortXmitWait"
 #: The queries that error counters come from; where another one fails, they are still known.
 _ERROR_QUERIES = ("IB_GSI_PORT_COUNTERS", "IB_GSI_PORT_COUNTERS_EXT")
 
@@ -86,7 +88,8 @@ class _Port:
     """A port while rows about it are gathered. ``guid`` is the node's, or the port's where no row has the node's."""
 
     __slots__ = (
-        "counters", "guid", "has_data", "lid", "line", "name", "number", "port_guid", "source", "unread_errors", "wide",
+        "counters", "guid", "has_data", "lid", "line", "name", "number", "port_guid", "quiet_wait", "source",
+        "unread_errors", "wide",
     )  # fmt: skip
 
     def __init__(self, row: CounterRow, number: int, source: str) -> None:
@@ -101,12 +104,14 @@ class _Port:
         self.source = source
         self.unread_errors = False
         self.has_data = False
+        self.quiet_wait = False
 
     def forget_errors(self) -> None:
         """What an earlier sweep for errors said of it."""
         kept = _DATA_NAMES if self.has_data else frozenset[str]()
         self.counters = {name: value for name, value in self.counters.items() if name in kept}
         self.wide &= kept
+        self.quiet_wait = False
 
 
 class _Ports:
@@ -157,6 +162,7 @@ class _Ports:
                 port.wide |= {name for name in row.counters if name in ERROR_COUNTERS or name == "PortXmitWait"}
             if row.whole:
                 _fill(port, quiet_if_listed)
+                port.quiet_wait = _tells(reading.sweep, _WAIT)
         self._listed |= listed
         if self._data_sweeps:
             self._fill_silent(reading, quiet, listed, strangers)
@@ -174,6 +180,7 @@ class _Ports:
         for port in self._ports.values():
             if id(port) not in listed and port.name not in strangers and not unanswered.has(port):
                 _fill(port, quiet)
+                port.quiet_wait = _tells(reading.sweep, _WAIT)
 
     def _doubt(self, reading: SweepReading) -> str | None:
         """Why the silence of a port proves nothing; None where it does."""
@@ -203,6 +210,7 @@ class _Ports:
                 port.line,
                 port.source,
                 port.unread_errors,
+                zero_if_counted=(_WAIT,) if port.quiet_wait and _WAIT not in port.counters else (),
             )
             for (_, number), port in sorted(self._ports.items())
         )
@@ -257,9 +265,14 @@ def _quiet_counters(sweep: Sweep) -> list[str]:
 
     PortXmitWait is none of them: the tool is silent, too, where the hardware does not count it.
     """
+    return [name for name in ERROR_COUNTERS if _tells(sweep, name)]
+
+
+def _tells(sweep: Sweep, name: str) -> bool:
+    """Whether the tool prints a counter as soon as it is above zero."""
     if sweep.thresholds is None or sweep.suppressed is None:
-        return []
-    return [name for name in ERROR_COUNTERS if name not in sweep.thresholds and name not in sweep.suppressed]
+        return False
+    return name not in sweep.thresholds and name not in sweep.suppressed
 
 
 def _fill(port: _Port, names: Sequence[str]) -> None:

@@ -33,18 +33,27 @@ NO_TOPOLOGY, UNKNOWN_CHIP, NO_RATE, NOT_COUNTED, NO_CHANGE, IMPLAUSIBLE = (
 
 
 def with_congestion(change: FabricChange, fabric: Fabric) -> FabricChange:
-    """The change with the congestion of each port."""
-    ports = [port._replace(congestion=congestion(port, change.seconds, fabric)) for port in change.ports]
+    """The change with the congestion of each port, and with the zeros of the counter that its chip proves."""
+    ports = [_settled(port, fabric) for port in change.ports]
+    ports = [port._replace(congestion=congestion(port, change.seconds, fabric)) for port in ports]
     return change._replace(ports=tuple(ports))
+
+
+def _settled(change: PortChange, fabric: Fabric) -> PortChange:
+    """A port whose chip counts it, and that had nothing to show of it, counted nothing."""
+    node = fabric.nodes.get(change.port.guid) if change.port.guid else None
+    if COUNTER not in change.zero_if_counted or node is None or _family(node) is None:
+        return change
+    return change._replace(counters={**change.counters, COUNTER: 0})
 
 
 def congestion(change: PortChange, seconds: float, fabric: Fabric) -> Congestion:
     """Of one port, by the chip and the link that the fabric shows."""
+    node = fabric.nodes.get(change.port.guid) if change.port.guid else None
     counted = change.counters.get(COUNTER)
     if counted is None:
-        known = COUNTER in change.counters and COUNTER not in change.port.unsupported
+        known = COUNTER in (*change.counters, *change.zero_if_counted) and COUNTER not in change.port.unsupported
         return Congestion(unknown=NO_CHANGE if known else NOT_COUNTED)
-    node = fabric.nodes.get(change.port.guid) if change.port.guid else None
     if node is None:
         return Congestion(unknown=NO_TOPOLOGY)
     width, speed = _link(node, change.port.port)

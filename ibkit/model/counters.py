@@ -57,7 +57,8 @@ class PortCounters(NamedTuple):
     not be told from it, an absent one was not asked for. ``saturated`` names those that stand at their maximum: they
     are "at least" that. ``line`` is where the port stands in ``source``. ``unread_errors`` is True for a port whose row
     in a listing of errors is damaged: it has a counter above its threshold whose value is not here. ``unsupported``
-    names the counters that the port does not have, by its own capability mask.
+    names the counters that the port does not have, by its own capability mask; ``zero_if_counted`` those that are
+    absent and were asked for: they are zero, unless the port does not have them.
     """
 
     guid: Guid | None
@@ -71,6 +72,7 @@ class PortCounters(NamedTuple):
     source: str | None = None
     unread_errors: bool = False
     unsupported: tuple[str, ...] = ()
+    zero_if_counted: tuple[str, ...] = ()
 
     @property
     def errors(self) -> dict[str, int]:
@@ -136,7 +138,8 @@ class PortChange(NamedTuple):
 
     ``at_least`` names the counters that counted that much or more: they stopped at their maximum, or were cleared in
     between; the latter are in ``cleared``, too. ``full`` names those that stood at their maximum all the time: nobody
-    knows what they would have counted. ``congestion`` is None where nobody worked it out.
+    knows what they would have counted. ``zero_if_counted`` names absent ones that stood at zero in both samples, unless
+    the port does not have them. ``congestion`` is None where nobody worked it out.
     """
 
     port: PortCounters
@@ -144,6 +147,7 @@ class PortChange(NamedTuple):
     at_least: tuple[str, ...] = ()
     cleared: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
+    zero_if_counted: tuple[str, ...] = ()
     congestion: Congestion | None = None
 
     @property
@@ -189,8 +193,9 @@ def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange
     at_least = []
     cleared = []
     full = []
-    for name, value in after.counters.items():
-        old = before.counters.get(name)
+    earlier = _with_zeros(before, after)
+    for name, value in _with_zeros(after, before).items():
+        old = earlier.get(name)
         if value is None or old is None:
             counters[name] = None
         elif value < old:
@@ -206,7 +211,14 @@ def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange
         else:
             counters[name] = value - old
             at_least.append(name)
-    return PortChange(after, counters, tuple(at_least), tuple(cleared), tuple(full))
+    quiet = tuple(name for name in after.zero_if_counted if name in before.zero_if_counted)
+    return PortChange(after, counters, tuple(at_least), tuple(cleared), tuple(full), quiet)
+
+
+def _with_zeros(port: PortCounters, other: PortCounters) -> dict[str, int | None]:
+    """The counters of a sample. One that the other sample has a value of is counted, so its silence here is zero."""
+    zeros = {name: 0 for name in port.zero_if_counted if other.counters.get(name) is not None}
+    return port.counters | zeros if zeros else port.counters
 
 
 #: What every port counts, and both of the tools print.

@@ -27,8 +27,10 @@ from ibkit.model.link_grade import (
 )
 from ibkit.model.rates import generation_of_rank, lane_gbps, lanes, speed_rank, width_speed
 
-#: An HCA is compared with like HCAs of its switch where there are this many links, and this share is alike.
-FEWEST_TO_COMPARE, COMMON_SHARE = 8, 0.9
+#: An HCA is compared with like HCAs of its switch where there are this many links, and more than this share is alike.
+#: Of one part all should be alike; where the part is not known, it takes more to wonder.
+FEWEST_TO_COMPARE, COMMON_SHARE = 3, 0.5
+FEWEST_UNKNOWN, COMMON_UNKNOWN = 8, 0.89
 
 _FOUR_LANES = 4
 _XDR = speed_rank("XDR")
@@ -190,8 +192,9 @@ class _LikeLinks:
             return None
         rates = self._hcas[switch.guid, hca.device_id]
         usual, count = rates.most_common(1)[0]
-        total = rates.total()
-        return usual if total >= FEWEST_TO_COMPARE and count >= COMMON_SHARE * total else None
+        part = hca.device_id
+        fewest, share = (FEWEST_UNKNOWN, COMMON_UNKNOWN) if part is None else (FEWEST_TO_COMPARE, COMMON_SHARE)
+        return usual if rates.total() >= fewest and count > share * rates.total() else None
 
 
 def _rate(link: Link) -> float | None:

@@ -119,3 +119,20 @@ def test_a_sweep_that_takes_longer_than_the_interval() -> None:
 
     (only,) = watch_counters(Moving(), 5.0, 1, clock=clock, sleep=lambda seconds: None)
     assert only.seconds > 5.0
+
+
+def quiet(*, wait: int | None = None, silent: bool = True) -> PortCounters:
+    """A port of a whole listing of errors, which prints PortXmitWait only above zero."""
+    counters = {"SymbolErrorCounter": 0} if wait is None else {"SymbolErrorCounter": 0, "PortXmitWait": wait}
+    return port(counters)._replace(zero_if_counted=("PortXmitWait",) if silent and wait is None else ())
+
+
+def test_a_counter_that_is_printed_above_zero_only() -> None:
+    (found,) = change_between(fabric(quiet()), fabric(quiet(wait=7)), 1.0).ports
+    assert found.counters["PortXmitWait"] == 7, "it is counted, so the silence before was zero"
+    (found,) = change_between(fabric(quiet(wait=7)), fabric(quiet()), 1.0).ports
+    assert (found.counters["PortXmitWait"], found.cleared) == (0, ("PortXmitWait",))
+    (found,) = change_between(fabric(quiet()), fabric(quiet()), 1.0).ports
+    assert ("PortXmitWait" in found.counters, found.zero_if_counted) == (False, ("PortXmitWait",))
+    (found,) = change_between(fabric(quiet(silent=False)), fabric(quiet(wait=7)), 1.0).ports
+    assert found.counters["PortXmitWait"] is None, "nobody asked for it"

@@ -89,6 +89,14 @@ def test_a_port_that_does_not_count_it() -> None:
     assert congestion(nobody, 1.0, fabric(QUANTUM)).unknown == "no-topology"
 
 
+def test_silence_is_zero_on_a_switch_that_counts_it() -> None:
+    silent = change(None, counters={}, zero_if_counted=("PortXmitWait",))
+    (quantum,) = with_congestion(FabricChange((silent,), 1.0, True), fabric(QUANTUM)).ports
+    assert (quantum.congestion, quantum.counters) == (Congestion(0.0, 0), {"PortXmitWait": 0})
+    (other,) = with_congestion(FabricChange((silent,), 1.0, True), fabric(0xBD36)).ports
+    assert (other.congestion, other.counters) == (Congestion(unknown="no-change"), {})
+
+
 def test_all_ports_of_a_change_the_worst_first() -> None:
     ports = (change(None), change(10), change(1000))
     found = with_congestion(FabricChange(ports, 1.0, True), fabric(QUANTUM))

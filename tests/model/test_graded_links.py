@@ -110,6 +110,15 @@ def test_an_hca_among_the_others_of_its_switch(rates: list[str], cause: str) -> 
     assert star(rates).cause == cause
 
 
+def test_hcas_of_one_part_should_be_alike() -> None:
+    for rates, cause in (
+        (["4x HDR"] * 2 + ["4x EDR"], "hcas-faster"),
+        (["4x HDR", "4x EDR"], "no-abilities"),  # which of the two is odd?
+        (["4x HDR"] * 2 + ["4x EDR"] * 2, "no-abilities"),
+    ):
+        assert star(rates, device=CONNECTX_6).cause == cause
+
+
 def test_another_kind_of_card_is_not_compared() -> None:
     rates = ["4x NDR"] * 11 + ["4x HDR"]
     assert star(rates, device=CONNECTX_7).cause == "hcas-faster"
