@@ -46,10 +46,9 @@ def collect_acm(source: Source) -> AcmService:
         reply = _ask(source, address, acm_protocol.endpoint_request(1), DEADLINE_SECONDS)
         if reply != "ENOENT" and reply != "ECONNREFUSED":
             endpoints = tuple(_endpoints(source, address, problems))
+            known = endpoints or not problems
             counters = _counters(source, address, problems)
-            return AcmService(
-                True, address, None if problems and not endpoints else endpoints, counters, tuple(problems)
-            )
+            return AcmService(True, address, endpoints if known else None, counters, tuple(problems))
     text = f"ibacm runs, but nobody listens at {' or '.join(_addresses(source))}; restart it"
     return AcmService(True, problems=(Problem("acm-no-socket", text, None, "ibacm"),))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ibkit.collectors.absence import NO_DEVICE, RDMA_MODULES
 from ibkit.collectors.access import Identity, may_open, read_identity
+from ibkit.collectors.doctor_acm import acm_checks
 from ibkit.collectors.doctor_launchers import launcher_checks
 from ibkit.collectors.doctor_ports import port_checks
 from ibkit.collectors.hca import collect_hcas
@@ -46,6 +47,7 @@ def collect_checks(source: Source, host: str) -> HostChecks:
         checks.append(_connection_manager(source, nodes, identity))
         if transports & {"ib", None}:
             checks += _umad(source, nodes, identity)
+            checks += acm_checks(source)
         checks += port_checks(source, hcas.hcas)
     checks.append(_pyverbs(source, [hca.name for hca in hcas.hcas if in_kernel and hca.error is None]))
     checks += _tools(source, transports)

@@ -10,6 +10,7 @@ from support.answers import Answers, said
 from support.services import recorded_reply
 
 from ibkit.collectors.acm import MAX_ENDPOINTS, ask_acm, ask_sa_by_acm, collect_acm
+from ibkit.collectors.doctor_acm import acm_checks
 from ibkit.collectors.ibarr import ask_ibarr
 from ibkit.model.acm import AcmAnswer, AcmEndpoint, AcmService
 from ibkit.model.ids import Gid, Guid, PKey
@@ -160,6 +161,29 @@ def test_it_stops_answering_in_the_middle() -> None:
     service = collect_acm(host(lambda request: as_recorded(request) if request[3] < 2 else None))
     assert service.endpoints is not None and [endpoint.number for endpoint in service.endpoints] == [1]
     assert "endpoint 2: no whole answer" in service.problems[0].text
+
+
+# What the doctor says of it
+
+
+def checks(source: AcmHost) -> list[tuple[str, str, str]]:
+    return [(check.id, check.state, check.text) for check in acm_checks(source)]
+
+
+def test_the_doctor_on_ibacm() -> None:
+    assert checks(host()) == [("ibacm", "ok", "ibacm serves 2 endpoints: hosta1-st, hosta1")]
+    nobody = host(lambda request: recorded_reply(acm_protocol.endpoint_request(3)) if request[1] == 3 else b"")
+    ((_, state, text),) = checks(nobody)
+    assert (state, "serves no port" in text) == ("limited", True)
+    ((_, state, text),) = checks(host(lambda request: None))
+    assert (state, "no whole answer" in text) == ("broken", True)
+    ((_, state, text),) = checks(host(at="elsewhere"))
+    assert (state, "nobody listens" in text) == ("broken", True)
+
+
+def test_a_host_without_ibacm_lacks_nothing() -> None:
+    assert checks(AcmHost(as_recorded, files={}, errors={"/run/ibacm.pid": "ENOENT"})) == []
+    assert checks(AcmHost(as_recorded, files={})) == []
 
 
 # Paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -365,3 +366,11 @@ def test_no_text_breaks_it(
     for one in lint(files, KNOWN if known else None):
         assert one.name and one.fix and one.severity in ("critical", "warning", "info")
         assert one.evidence[0].source in given_files
+
+
+def test_each_finding_is_documented() -> None:
+    root = ACM.parents[1]
+    sources = [*root.glob("ibkit/resolve/lint/*.py"), *root.glob("parsers/acm_*.py")]
+    names = {name for path in sources for name in re.findall(r'"(acm-[a-z-]+|bad-line|noise)"', path.read_text())}
+    documented = set(re.findall(r"`(acm-[a-z-]+|bad-line|noise)`", (root / "docs/ibacm.md").read_text()))
+    assert documented == names and len(names) > 35
