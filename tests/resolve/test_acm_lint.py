@@ -136,6 +136,8 @@ def test_a_key_twice_with_a_route_file() -> None:
     assert lines(findings) == [
         ("acm-duplicate-routed", "critical", [4, 5]), ("acm-duplicate-key", "warning", [6, 7]),
     ]  # fmt: skip
+    without = AcmFiles(file("hosts.dup.data"), None, ("o", OPTS), file("route.data"))  # no option loads the route file
+    assert [one.name for one in lint(without)] == ["acm-not-loaded", "acm-duplicate-key", "acm-duplicate-key"]
     assert lines(lint(AcmFiles(hosts=file("hosts.dup.data")))) == [
         ("acm-duplicate-key", "warning", [4, 5]), ("acm-duplicate-key", "warning", [6, 7]),
     ]  # fmt: skip

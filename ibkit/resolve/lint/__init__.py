@@ -52,7 +52,9 @@ def _findings(files: AcmFiles, known: Known) -> Iterator[Finding]:
         yield from _by_line(addr_findings(Page(*files.addr), addresses, settings))
     if files.hosts:
         entries = acm_hosts.parse(files.hosts[1], source=files.hosts[0])
-        yield from _by_line(hosts_findings(Page(*files.hosts), entries, routes.value if routes else (), known))
+        is_loaded = settings is None or settings.route_preload != "none"
+        blocks = routes.value if routes and is_loaded else ()
+        yield from _by_line(hosts_findings(Page(*files.hosts), entries, blocks, known))
     if files.routes:
         page = Page(*files.routes)
         yield from _by_line(routes_findings(page, routes, known)) if routes else no_routes(page)
