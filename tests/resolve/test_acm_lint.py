@@ -295,6 +295,7 @@ def test_files_that_are_not_read() -> None:
     assert lines(of_opts("log_level 0\n", hosts=hosts)) == [("acm-not-loaded", "warning", [None])]
     assert lines(of_opts("addr_preload none\n", hosts=hosts)) == [("acm-not-loaded", "warning", [1])]
     assert of_opts(f"{OPTS}addr_data_file /opt/ibacm_hosts.data\n", hosts=hosts) == ()
+    assert of_opts(OPTS, hosts=("draft.data", hosts[1])) == ()
     (other,) = of_opts(f"{OPTS}addr_data_file /opt/hosts.2025\n", hosts=hosts)
     assert (other.name, other.evidence[0].line) == ("acm-not-loaded", 3) and "/opt/hosts.2025" in other.what
     assert "acm-not-loaded" in [one.name for one in of_opts(OPTS, routes=("ibacm_route.data", ROUTES))]
@@ -357,6 +358,11 @@ def test_a_bad_file_is_bad_in_one_way() -> None:
 
 
 texts = st.none() | st.text(max_size=200) | st.text(st.sampled_from("a1.:# \t\n=-0f,/%"), max_size=300)
+words = st.sampled_from([
+    "addr_preload", "acm_hosts", "route_preload", "opensm_full_v1", "none", "addr_data_file", "/a/ibacm_hosts.data", "-1",
+    "addr_timeout", "default", "mlx5_0", "1", GID, "10.0.0.1", "n1", "#", "\n", "\n", *ROUTES.split("\n")[8:12],
+])  # fmt: skip
+texts |= st.lists(words, max_size=40).map(" ".join)
 
 
 @given(texts, texts, texts, texts, st.booleans())

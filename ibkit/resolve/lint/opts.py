@@ -133,7 +133,7 @@ def _of_preloads(
         if name in given and getattr(found, name) != value:
             what = f"{os.path.basename(given[name])} is there and ibacm does not read it"
             yield page.finding("acm-not-loaded", WARNING, what, f"write {name} {value}", *where)
-        elif name in given and reads != os.path.basename(given[name]):
+        elif name in given and files[name] and reads != os.path.basename(given[name]):
             what = f"ibacm reads {files[name]}, not {os.path.basename(given[name])}"
             option = name.replace("preload", "data_file")
             yield page.finding("acm-not-loaded", WARNING, what, f"name the file behind {option}", lines[option])
