@@ -5,7 +5,7 @@ Both go to the node itself, and are asked for a handful of ports: those that pac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ibkit.collectors.counter_pages import LocalPort, Pages
 from ibkit.collectors.counters import DATA_OPTIONS, SWEEP_TOOL, TABLES, collect_counters
@@ -16,7 +16,7 @@ from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Node
 from ibkit.model.routes import lid_of
 from ibkit.model.talk import port_at
 from ibkit.parsers import diag_messages as diag
-from ibkit.parsers import perfquery, smpquery
+from ibkit.parsers import perfquery, saquery, smpquery
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.parsers.sa_records import PortInfo, port_info
@@ -24,6 +24,7 @@ from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 from ibkit.sources.raw import RawSource
 
 INFO_TOOL, COUNTER_TOOL = "smpquery", "perfquery"
+SA_QUESTION, SA_RECORD = ("saquery", "PIR"), "PortInfoRecord"
 DEADLINE_SECONDS = 20.0
 #: Where so many have not answered, no more are asked.
 MAX_SILENT = 2
@@ -47,8 +48,11 @@ def with_details(source: Source, fabric: Fabric, ends: Iterable[End], through: T
     asking = _Asking(source, through)
     nodes = dict(fabric.nodes)
     sources = {}
-    for end, lid in _lacking(fabric, ends):
+    lacking = list(_lacking(fabric, ends))
+    for end, lid in lacking:
         told = asking.info(lid, end.port)
+        if told is None and asking.is_saved:
+            told = asking.record_of({lid for _, lid in lacking}, lid, end.port)
         if told is not None:
             info, sources[end] = told
             port = port_at(fabric._replace(nodes=nodes), end)
@@ -103,6 +107,7 @@ class _Asking:
         self.problems: list[Problem] = []
         self.is_saved = False
         self.seconds = 0.0
+        self._records: tuple[str, tuple[saquery.Record, ...]] | None = None
         self._source = source
         self._through = through
         self._silent = 0
@@ -113,6 +118,7 @@ class _Asking:
         if answer.failure == NOT_RECORDED:
             answer = self._run(INFO_TOOL, "pi", lid, port)
         if answer.failure == NOT_RECORDED:
+            self.is_saved = True
             return None
         label = label_of(self._source, answer)
         try:
@@ -124,6 +130,29 @@ class _Asking:
             self._refused(answer)
             return None
         return port_info(told[0].fields), label
+
+    def record_of(self, lids: Collection[int], lid: int, port: int) -> tuple[PortInfo, str] | None:
+        """The same from the SA's records: a capture may hold them without those of nodes or links, and then they are
+        not part of its topology. ``lids`` are all that will be looked for.
+        """
+        if self._records is None:
+            self._records = self._read_records(lids)
+        label, records = self._records
+        for record in records:
+            named = record.fields.get("EndPortLid"), record.fields.get("PortNum")
+            if named == (str(lid), str(port)):
+                return port_info(record.fields), label
+        return None
+
+    def _read_records(self, lids: Collection[int]) -> tuple[str, tuple[saquery.Record, ...]]:
+        answer = self._source.run(self._through.command(*SA_QUESTION), deadline_seconds=DEADLINE_SECONDS)
+        label = label_of(self._source, answer)
+        try:
+            parsed = saquery.parse_some(answer.out, SA_RECORD, "EndPortLid", lids, source=label)
+        except NotThisFormat:
+            return label, ()
+        # Of a record that is cut the last field may be, too.
+        return label, parsed.value.records if parsed.complete is not False else ()
 
     def counters(self, lid: int, end: End) -> PortCounters | None:
         """A port's counters."""

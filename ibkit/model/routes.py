@@ -221,11 +221,13 @@ class _Walk:
         return port.peer
 
     def _delivered(self, entry: End) -> Route:
-        """The end of the way, whoever's LID it is."""
+        """The end of the way, whoever's LID it is. One that nobody is known to have may be another LID of an adapter's
+        port: by an LMC that is not known, or of a virtual port, which no sweep shows.
+        """
         if entry in self._ends:
             return self._ended(ARRIVED, entry)
-        port = port_of(self._nodes[entry.guid], entry.port)
-        return self._ended(WRONG_NODE if self._ends or (port and port.lid) else NO_LID, entry)
+        is_switch = self._nodes[entry.guid].type == SWITCH
+        return self._ended(WRONG_NODE if self._ends or (is_switch and self._nodes[entry.guid].lid) else NO_LID, entry)
 
     def _ended(self, result: str, at: End, exit_port: int | None = None) -> Route:
         return Route(self._start, self._lid, tuple(self._hops), result, at, exit_port, tuple(self._used))
@@ -261,7 +263,7 @@ def describe(fabric: Fabric, route: Route) -> str:
     if route.result == WRONG_NODE:
         return f"the way to {target} ends at {where} port {route.at.port}, which has another LID"
     if route.result == NO_LID:
-        return f"the way to {target} ends at {where} port {route.at.port}, whose LID is not known"
+        return f"the way to {target} ends at {where} port {route.at.port}, of which it is not known whether it has it"
     if route.result == NO_TABLE:
         return f"what the table of {where} says of {target} is not known"
     if route.result == NO_CABLE:

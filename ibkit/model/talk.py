@@ -14,7 +14,7 @@ from ibkit.model.findings import Fact
 from ibkit.model.ids import Gid, Guid
 from ibkit.model.partitions import PortKeys, meeting
 from ibkit.model.rates import rate_gbps
-from ibkit.model.routes import NO_TABLE, UNKNOWN_ENDS, Hop, Owners, Route, describe, port_of
+from ibkit.model.routes import NO_LID, NO_TABLE, UNKNOWN_ENDS, Hop, Owners, Route, describe, port_of
 from ibkit.parsers.records import NamedTuple
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
@@ -28,6 +28,9 @@ _MAX_NAMES = 4
 #: A site-local prefix is 10 bits, then the number of the subnet in the last 16. A manager of routers may put a floating
 #: LID between them (so UCX and Mellanox's ip2gid read it).
 _SITE_LOCAL, _SITE_LOCAL_SHIFT, _SUBNET_BITS = 0x3FB, 54, 0xFFFF
+
+#: The states in which no data passes, in the words of all tools. One that none of them has a word for proves nothing.
+_WITHOUT_DATA = frozenset({"Down", "Init", "Initialize", "Initializing"})
 
 
 class TalkCheck(NamedTuple):
@@ -126,11 +129,11 @@ def _link(pair: Pair) -> TalkCheck:
         port, where = port_at(pair.fabric, end), _where(pair.fabric, end)
         if port.state == "Armed":
             armed.append(where)
-        elif port.state not in (None, "Active"):
+        elif port.state in _WITHOUT_DATA:
             bad.append(f"{where} is {port.state}")
         elif port.state is None and port.linked is False:
             bad.append(f"{where} has no link")
-        elif port.state is None and end.port:  # of a switch's own port the state says nothing about forwarding
+        elif port.state != "Active" and end.port:  # of a switch's own port the state says nothing about forwarding
             unknown.append(where)
     facts = _facts(pair, pair.ports)
     if bad:
@@ -149,6 +152,10 @@ def _lid(pair: Pair) -> TalkCheck:
         if one.end is None and one.lid is None:
             return TalkCheck("lid", UNKNOWN, f"{one.given} is no port that was seen here")
         if one.end is None:
+            way = pair.there if one is pair.b else None
+            if way is not None and way.result == NO_LID:
+                text = f"no port with LID {one.lid} was seen; the tables lead to {_where(pair.fabric, way.at)}, which "
+                return TalkCheck("lid", UNKNOWN, f"{text}may have it (LMC, or a virtual port): {_GET_PORT}", facts)
             if pair.fabric.complete:
                 return TalkCheck("lid", NO, f"no port of this subnet has LID {one.lid}", facts)
             return TalkCheck("lid", UNKNOWN, f"no port with LID {one.lid} was seen, and not all of the subnet was")

@@ -100,6 +100,21 @@ def test_the_ports_on_the_way_are_asked_for_what_is_missing() -> None:
     }
 
 
+@pytest.mark.parametrize("status", [0, None])
+def test_port_records_without_the_others_are_used(status: int | None) -> None:
+    """A capture that somebody put together of a sweep, the tables and ``saquery PIR``."""
+    subnet = TOOLS.parent / "fat-tree/subnet"
+    records = (subnet / "saquery_PIR.out").read_text()
+    names = ("ibnetdiscover", *(f"ibroute -n {lid}" for lid in range(2, 17)))
+    holds = {name: said((subnet / f"{name.replace(' ', '_')}.out").read_text()) for name in names}
+    whole = said(records)._replace(exit_status=status)
+    made = document(Answers({**holds, "saquery PIR": whole}), "c001", "c108")
+    assert answers(made) == {**dict.fromkeys(answers(made), "yes"), "pkey": "unknown"}
+    assert {fact["source"] for fact in made["checks"][2]["evidence"]} == {"saquery PIR"}
+    cut = said(records[: records.index("LMC")])
+    assert answers(document(Answers({**holds, "saquery PIR": cut}), "c001", "c108"))["link"] == "unknown"
+
+
 def test_a_port_on_the_way_that_is_not_active() -> None:
     source = Recorded(
         *(one for one in LIVE if one.command != "smpquery portinfo 2 12"), port_info(2, 12, "Initialize", outer=True)

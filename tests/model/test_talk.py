@@ -96,6 +96,8 @@ def test_all_holds() -> None:
         ("h2/1", {"state": "Down"}, "link", NO, "no data passes: h2 box port 1 is Down"),
         ("h2/1", {"state": "Armed"}, "link", UNKNOWN, "did not finish: h2 box port 1"),
         ("s2/1", {"state": None}, "link", UNKNOWN, "not known of s2 box port 1"),
+        ("h2/1", {"state": "Initializing"}, "link", NO, "no data passes: h2 box port 1 is Initializing"),
+        ("h2/1", {"state": "? (9)"}, "link", UNKNOWN, "not known of h2 box port 1"),
         ("h1/1", {"sm_lid": None}, "sm", UNKNOWN, "not known of h1 box port 1"),
         ("h1/1", {"sm_lid": 12}, "sm", NO, "h1 box port 1 was told LID 12, h2 box port 1 LID 11"),
         ("h1/1", {"subnet_prefix": None}, "prefix", UNKNOWN, "not known of h1 box port 1"),
@@ -209,6 +211,14 @@ def test_an_end_that_was_not_seen() -> None:
     assert the("lid", one)[1] == "no port of this subnet has LID 50"
     part = one._replace(fabric=NET._replace(complete=False))
     assert the("lid", part)[0] == UNKNOWN
+
+
+def test_a_lid_that_the_tables_lead_to_a_host() -> None:
+    """It may be one more LID of that host, so nothing says that nobody has it."""
+    there = route_to(NET, tables("s1: 50>3", "s2: 50>1"), end("h1/1"), 50)
+    one = pair()._replace(b=EndPort("50", lid=50), there=there, back=None)
+    assert (answers(one)["lid"], answers(one)["route"]) == (UNKNOWN, UNKNOWN)
+    assert "the tables lead to h2 box port 1, which may have it" in the("lid", one)[1]
 
 
 def test_switches_as_ends() -> None:
