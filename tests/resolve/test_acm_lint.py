@@ -359,8 +359,9 @@ def test_a_bad_file_is_bad_in_one_way() -> None:
 
 texts = st.none() | st.text(max_size=200) | st.text(st.sampled_from("a1.:# \t\n=-0f,/%"), max_size=300)
 words = st.sampled_from([
-    "addr_preload", "acm_hosts", "route_preload", "opensm_full_v1", "none", "addr_data_file", "-1",
-    "/a/ibacm_hosts.data", "addr_timeout", "default", "mlx5_0", "1", GID, "10.0.0.1", "n1", "#", "\n", "\n", *ROUTES.split("\n")[8:12],
+    "addr_preload", "acm_hosts", "route_preload", "opensm_full_v1", "none", "addr_data_file", "/a/ibacm_hosts.data",
+    "-1", "addr_timeout", "default", "mlx5_0", "1", GID, "10.0.0.1", "n1", "#", "\n", "\n",
+    *ROUTES.split("\n")[8:12],
 ])  # fmt: skip
 texts |= st.lists(words, max_size=40).map(" ".join)
 
