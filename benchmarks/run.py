@@ -10,7 +10,7 @@ import sys
 
 from frame import Result
 
-BENCHMARKS = ("startup", "status", "parse_ibnetdiscover", "path", "judge_log", "resolve")
+BENCHMARKS = ("startup", "status", "parse_ibnetdiscover", "slow_links", "path", "check", "judge_log", "resolve")
 DOCUMENT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "performance.md")
 START, END = "<!-- written by `make bench` -->", "<!-- end of what `make bench` writes -->"
 

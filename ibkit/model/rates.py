@@ -8,6 +8,7 @@ Generations and their rates per lane: InfiniBand Architecture Specification volu
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ibkit.parsers.link_row import SPEEDS
 from ibkit.parsers.records import NamedTuple
@@ -32,6 +33,7 @@ _EMPTY = frozenset(("", "0", "No Extended Speed", "Extended speed", "Extended li
 _REMARK = " (IBA extension)"
 
 
+@lru_cache(maxsize=256)  # a fabric has many links and few words
 def lanes(width: str | None) -> int | None:
     """``4x`` or ``4X`` as 4; None where the width is not known or not a width. Widths rank by this number: the code of
     2x in PortInfo (16) is greater than that of 12x (8).
@@ -41,6 +43,7 @@ def lanes(width: str | None) -> int | None:
     return count if count in _LANES else None
 
 
+@lru_cache(maxsize=256)
 def generation(speed: str | None) -> str | None:
     """``HDR`` of ``HDR``, ``hdr`` or ``53.125 Gbps``; None for a speed that is not known or an unknown word."""
     word = (speed or "").strip()
