@@ -118,7 +118,7 @@ def _installed(source: Source, problems: list[Problem]) -> AcmFiles:
 
 def _known(view: View) -> Known:
     """What the fabric says, where it can be seen and was seen whole."""
-    if not view.sees_infiniband or not view.nodes.is_whole:
+    if not view.sees_infiniband or not view.sees_all:
         return Known()
     lids = {int(port.guid): port.lid for port in view.nodes.ports if port.lid is not None}
     return Known(tuple(view.prefixes), lids)

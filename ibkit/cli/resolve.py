@@ -39,7 +39,7 @@ from ibkit.model.path_record import PathRecord
 from ibkit.model.resolution import CACHE, DEFAULT_SOURCES, FINDING, SOURCES, UNKNOWN, Answer, Resolution
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import TYPE_CHECKING, Any
-from ibkit.resolve.queries import expand_words, read_list, read_query
+from ibkit.resolve.queries import Query, read_list, read_queries
 from ibkit.resolve.resolver import BAD_QUERY, Resolver
 from ibkit.resolve.view import MANY_QUERIES, View
 from ibkit.sources.opening import open_site
@@ -56,7 +56,12 @@ _HEADINGS = ("QUERY", "GID", "P_KEY", "DLID", "SL", "MTU", "RATE", "HOPS", "NAME
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to resolve, and whom to ask."""
     parser.add_argument("queries", nargs="+", metavar="ADDRESS", help="what to resolve; - reads a list from stdin")
-    parser.add_argument("--via", metavar="NAME[,NAME]", type=_sources, help="ask these sources only, in this order")
+    parser.add_argument(
+        "--via",
+        metavar="NAME[,NAME]",
+        type=_sources,
+        help="ask these sources only; the first one that knows an answer gives it, and the others are held against it",
+    )
     parser.add_argument("--cache", metavar="FILE", help="this cache instead of the user's own; a replay asks no other")
     parser.add_argument("--pkey", metavar="P_KEY", type=_pkey, help="in this partition, such as 0x8001")
     parser.add_argument("--host", metavar="NAME", help="from this host of a capture of several (the first)")
@@ -69,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answers and return the exit status."""
-    queries = [read_query(word) for word in _words(args.queries)]
+    queries = list(_queries(args.queries))
     if not queries:
         raise IbkitError("the list on stdin names nothing to resolve")
     site = site_of(args.from_path)
@@ -80,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         view = View(
             site, host, through=through_of(args, site), now=now, many=len(queries) >= MANY_QUERIES, cache=memory.cache
         )
-        resolution = Resolver(view, via, pkey=args.pkey, far=_far_view(args.far, site, host)).resolve(queries)
+        resolution = _resolver(args, view).resolve(queries)
         resolution = resolution._replace(problems=(*resolution.problems, *memory.keep(resolution, now, host)))
     if args.json:
         print_json(resolve_document(resolution))
@@ -90,6 +95,11 @@ def run(args: argparse.Namespace) -> int:
         _print(resolution, verbose=args.verbose)
     print_problems(_problems(resolution))
     return exit_status(resolution)
+
+
+def _resolver(args: argparse.Namespace, view: View) -> Resolver:
+    via, far = args.via or DEFAULT_SOURCES, _far_view(args.far, view.site, view.host)
+    return Resolver(view, via, is_forced=bool(args.via), pkey=args.pkey, far=far)
 
 
 class Memory:
@@ -190,14 +200,14 @@ def _far_view(text: str | None, site: Site, host: Host) -> View | None:
     return View(other, host_of(other, None), now=now_of(other))
 
 
-def _words(given: Sequence[str]) -> Iterable[str]:
+def _queries(given: Sequence[str]) -> Iterable[Query]:
     for word in given:
         if word != "-":
-            yield from expand_words([word])
+            yield from read_queries([word])
             continue
         if sys.stdin is None or sys.stdin.isatty():
             raise IbkitError("stdin is a terminal; pipe the list into ibkit, or name the addresses")
-        yield from expand_words(read_list(sys.stdin.buffer.read().decode("utf-8", "backslashreplace")))
+        yield from read_queries(read_list(sys.stdin.buffer.read().decode("utf-8", "backslashreplace")))
 
 
 def _print(resolution: Resolution, *, verbose: bool) -> None:

@@ -16,7 +16,7 @@ from ibkit.collectors.addresses import ACM_FOLDER
 from ibkit.errors import IbkitError
 from ibkit.model.address_cache import LIST, NEGATIVE, OLD, Entry
 from ibkit.model.fabric import ROUTER, SWITCH
-from ibkit.model.ids import Gid
+from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import PathRecord, code_of_mtu, code_of_rate
 from ibkit.model.resolution import ACM, FABRIC, GIDS, HOSTS, IBARR, NEIGHBOURS, SA
 from ibkit.parsers import acm_addr, acm_hosts, acm_opts, acm_routes
@@ -139,7 +139,7 @@ def _keys(view: View, entries: Sequence[Entry], now: float, problems: list[Probl
 
 def _is_gone(view: View, gid: Gid) -> bool:
     """Whether a fabric that was seen whole shows that no port of it has the GID. Of aliases it does not tell."""
-    if not view.sees_infiniband or not view.nodes.is_whole or alias_lid(gid.guid) is not None:
+    if not view.sees_infiniband or not view.sees_all or alias_lid(gid.guid) is not None:
         return False
     return view.is_own_subnet(gid.subnet_prefix) is True and view.nodes.by_guid(gid.guid) is None
 
@@ -174,12 +174,18 @@ def _route_blocks(view: View, routes: str, problems: list[Problem]) -> list[Rout
         text = f"there is no {ROUTE_NAME}: {why}, and ibacm would use its paths in each of them"
         problems.append(Problem("several-partitions", text))
         return []
-    if not view.sees_infiniband or not view.nodes.is_whole:
+    if not view.sees_infiniband or not view.sees_all:
         problems.append(Problem("no-fabric", f"there is no {ROUTE_NAME}: the fabric was not seen whole"))
         return []
-    own = {port.lid for _, port in view.infiniband_ports if port.lid is not None}
+    if len(view.nodes.fabrics) > 1:
+        text = f"there is no {ROUTE_NAME}: this host is in several subnets, and the file tells ports apart by LID alone"
+        problems.append(Problem("several-subnets", text))
+        return []
+    own = {port.lid: port.pkeys for _, port in view.infiniband_ports}
     ports = [port for port in view.nodes.ports if port.lid is not None]
-    blocks = [_block(view, port, ports, with_rows=routes == ALL or port.lid in own) for port in ports]
+    blocks = [
+        _block(view, port, ports, own.get(port.lid, ()), with_rows=routes == ALL or port.lid in own) for port in ports
+    ]
     if not any(block.routes for block in blocks):
         text = f"there is no {ROUTE_NAME}: the subnet administrator did not tell the paths from this host"
         problems.append(Problem("no-paths", text))
@@ -187,16 +193,17 @@ def _route_blocks(view: View, routes: str, problems: list[Problem]) -> list[Rout
     return blocks
 
 
-def _block(view: View, port: Port, ports: Sequence[Port], *, with_rows: bool) -> RouteBlock:
+def _block(view: View, port: Port, ports: Sequence[Port], partitions: Sequence[PKey], *, with_rows: bool) -> RouteBlock:
     block = RouteBlock(
         _KINDS.get(port.node.type, "Channel Adapter"), port.guid, port.lid or 0, port.node.name, port.number
     )
     if not with_rows or port.lid is None:
         return block
-    paths = {path.dlid: path for path in view.paths_from(port.lid).records}
+    told = view.administrator.paths_from(port.lid, view.through, partitions)
+    paths = {path.dlid: path for path in told.records}
     rows = [row for one in ports if (row := _row(paths.get(one.lid)))]
-    told = {row.dlid for row in rows}
-    silent = tuple(one.lid for one in ports if one.lid not in told and one.lid is not None) if rows else ()
+    there = {row.dlid for row in rows}
+    silent = tuple(one.lid for one in ports if one.lid not in there and one.lid is not None) if rows else ()
     return block._replace(routes=tuple(rows), unreachable=() if port.node.type == SWITCH else silent)
 
 

@@ -106,8 +106,7 @@ def _of_nodes(view: View, now: float, problems: list[Problem]) -> Iterator[Entry
     """The hosts of the fabric by name, as far as each has one port."""
     if not view.sees_infiniband:
         return
-    if not view.nodes.fabric.nodes:
-        problems += view.nodes.fabric.problems[:1]
+    problems += [problem for problem in view.nodes.problems if view.nodes.is_empty]
     by_host: dict[str, list[Port]] = {}
     for port in view.nodes.ports:
         if port.host and port.lid is not None:
@@ -120,7 +119,7 @@ def _of_nodes(view: View, now: float, problems: list[Problem]) -> Iterator[Entry
 
 def _of_list(view: View, hosts: HostList, now: float, problems: list[Problem]) -> Iterator[Entry]:
     """Addresses and names of a list whose hosts the fabric has under that name, with one port each."""
-    if not view.sees_infiniband or not view.nodes.fabric.nodes:
+    if not view.sees_infiniband or view.nodes.is_empty:
         return
     wanted = [(line.address, line.names, line.line) for line in hosts.lines]
     wanted += [(name, (name,), 0) for name in hosts.names]
@@ -153,8 +152,10 @@ def _with_paths(views: Sequence[View], entries: Iterable[Entry]) -> Iterator[Ent
     view = views[0]
     books: list[PathBook] = []
     if view.sees_infiniband:
-        lids = [port.lid for _, port in view.infiniband_ports] or [view.own_port[0].lid]
-        books = [view.paths_from(lid) for lid in lids if lid is not None]
+        ports = [(port.lid, view.entrance_of(port), port.pkeys) for _, port in view.infiniband_ports]
+        for lid, through, pkeys in ports or [(view.own_port[0].lid, view.through, ())]:
+            if lid is not None:
+                books.append(view.administrator.paths_from(lid, through, pkeys))
     for entry in entries:
         found = next((path for book in books if entry.gid and (path := book.to_guid(entry.gid.guid))), None)
         if found is None or found.pkey is None or (entry.pkey and entry.pkey.partition != found.pkey.partition):

@@ -141,11 +141,10 @@ def of_route_file(view: View, gid: Gid) -> Iterator[Claim]:
 
 def of_fabric(nodes: Nodes, view: View, query: Query) -> Iterator[tuple[Claim, Port]]:
     """The ports that a name, GUID, LID or GID means in the fabric."""
-    label = nodes.fabric.source
     for port in _meant(nodes, query):
         gid = gid_of(view, port)
         text = str(port) if gid else f"{port}: the subnet's prefix is not known"
-        yield Claim(FABRIC, gid, text, weight=TOLD, source=label), port
+        yield Claim(FABRIC, gid, text, weight=TOLD, source=nodes.source_of(port)), port
 
 
 def inferred_from_names(nodes: Nodes, view: View, names: Sequence[str]) -> Iterator[Claim]:
@@ -154,7 +153,7 @@ def inferred_from_names(nodes: Nodes, view: View, names: Sequence[str]) -> Itera
         ports = nodes.of_address_name(name)
         if len(ports) == 1 and (gid := gid_of(view, ports[0])):
             text = f"{ports[0]}: the only port of the host that {name} names"
-            yield Claim(FABRIC, gid, text, weight=INFERRED, source=nodes.fabric.source)
+            yield Claim(FABRIC, gid, text, weight=INFERRED, source=nodes.source_of(ports[0]))
 
 
 def of_moved_ports(view: View, ports: Sequence[Port]) -> Iterator[Claim]:
@@ -162,14 +161,12 @@ def of_moved_ports(view: View, ports: Sequence[Port]) -> Iterator[Claim]:
     for port in ports:
         gid = gid_of(view, port)
         if gid is not None:
-            yield Claim(FABRIC, gid, f"{port}, by its GUID", weight=INFERRED, source=view.nodes.fabric.source)
+            yield Claim(FABRIC, gid, f"{port}, by its GUID", weight=INFERRED, source=view.nodes.source_of(port))
 
 
 def gid_of(view: View, port: Port) -> Gid | None:
     """The port's GID in its subnet; None where no prefix is known, for fe80::/64 need not be the real one."""
-    prefix = port.record.subnet_prefix if port.record else None
-    if prefix is None and len(view.prefixes) == 1:
-        prefix = view.prefixes[0]
+    prefix = view.prefix_of(port)
     return None if prefix is None else Gid(prefix << 64 | port.guid)
 
 

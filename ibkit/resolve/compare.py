@@ -42,8 +42,16 @@ class Settled(NamedTuple):
 _UNSEEN = Standing(UNSEEN)
 
 
-def settle(query: str, claims: Sequence[Claim], standings: dict[Gid, Standing], meant: Sequence[Port]) -> Settled:
-    """Which GID the claims of one query lead to. ``meant`` are the ports of the host that an address's names name."""
+def settle(
+    query: str,
+    claims: Sequence[Claim],
+    standings: dict[Gid, Standing],
+    meant: Sequence[Port],
+    order: Sequence[str] = (),
+) -> Settled:
+    """Which GID the claims of one query lead to. ``meant`` are the ports of the host that an address's names name.
+    ``order`` is the user's: the first source of it that knows a GID gives it, whatever the others say.
+    """
     left: list[Claim] = []
     problems: list[Problem] = []
     for claim in claims:
@@ -56,13 +64,18 @@ def settle(query: str, claims: Sequence[Claim], standings: dict[Gid, Standing], 
             problems.append(against)
         if not against or claim.weight >= LIVE:
             left.append(claim)
-    groups = _grouped(left, standings)
+    groups = _grouped(left, standings, order)
     if len(groups) > 1:
         problems.append(_difference(query, groups))
-    weights = [group[0].weight for group in groups]
-    if not groups or (len(groups) > 1 and (weights[0] < LIVE or weights[0] == weights[1])):
-        return Settled(None, tuple(problems))
-    return Settled(_spelled_best(groups[0]), tuple(problems))
+    is_open = len(groups) > 1 and not _outweighs(groups[0][0], groups[1][0], order)
+    return Settled(_spelled_best(groups[0]) if groups and not is_open else None, tuple(problems))
+
+
+def _outweighs(one: Claim, other: Claim, order: Sequence[str]) -> bool:
+    """Whether the first of two that differ is to be believed: by the user's order; else what speaks of now."""
+    if order:
+        return one.via != other.via
+    return one.weight >= LIVE and one.weight > other.weight
 
 
 def _refutation(query: str, claim: Claim, standing: Standing) -> Problem | None:
@@ -94,14 +107,16 @@ def _other_owner(query: str, claim: Claim, standing: Standing, meant: Sequence[P
     return Problem("gid-of-another-host", text, claim.line, claim.source)
 
 
-def _grouped(claims: Sequence[Claim], standings: dict[Gid, Standing]) -> list[list[Claim]]:
-    """The claims by the port that they mean, the group with the weightiest claim first.
+def _grouped(claims: Sequence[Claim], standings: dict[Gid, Standing], order: Sequence[str]) -> list[list[Claim]]:
+    """The claims by the port that they mean, the group with the first claim in the user's order, or the weightiest,
+    first.
 
     What is only inferred, as a RoCE GID of an address behind a gateway, is left out where somebody says more.
     """
     sure = [claim for claim in claims if claim.weight > INFERRED] or list(claims)
     groups: dict[object, list[Claim]] = {}
-    for claim in sorted(sure, key=lambda claim: (claim.is_old, -claim.weight)):
+    ranks = {via: rank for rank, via in enumerate(order)}
+    for claim in sorted(sure, key=lambda claim: (claim.is_old, ranks.get(claim.via, len(ranks)), -claim.weight)):
         groups.setdefault(_identity(claim.gid or Gid(0), standings), []).append(claim)
     # Entries that are too old to be relied on contradict nobody.
     fresh = [group for group in groups.values() if not group[0].is_old]

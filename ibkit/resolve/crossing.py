@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ibkit.collectors.mad_tools import Through
 from ibkit.collectors.partitions import collect_tables_of
 from ibkit.collectors.path_records import PathAnswer, PathQuestion
 from ibkit.collectors.subnet_manager import collect_subnet_managers
@@ -15,7 +16,7 @@ from ibkit.model.routes import owners_of
 from ibkit.model.subnet_manager import MASTER, NO_SM
 from ibkit.parsers import ibdiagnet_csv
 from ibkit.parsers.base import NotThisFormat
-from ibkit.resolve.nodes import Port
+from ibkit.resolve.nodes import Nodes, Port
 from ibkit.resolve.routed import Case, NextHop, Side
 from ibkit.resolve.routing_table import way_out
 from ibkit.resolve.view import View
@@ -37,34 +38,35 @@ def gather(
 ) -> Case:
     """The case of one destination. ``address`` is the IP address that was asked for."""
     path = first.records[0] if first and first.records else None
-    router = view.nodes.by_lid(path.dlid) if path and path.dlid else None
-    own = view.nodes.by_guid(source.gid.guid) if source and source.gid else None
-    near = _side(view, [router, own])
+    nodes = view.nodes.within(view.entrance_of(port))
+    router = nodes.by_lid(path.dlid) if path and path.dlid else None
+    own = nodes.by_guid(source.gid.guid) if source and source.gid else None
+    near = _side(view, nodes, [router, own])
     second = back = None
     there = None
     if far is not None:
         second, back = _far_paths(far, destination, source, path.pkey if path else None)
         ends = second.records[0] if second and second.records else None
         told = (far.nodes.by_lid(lid) for lid in (ends.slid, ends.dlid) if lid) if ends else ()
-        there = _side(far, told)
+        there = _side(far, far.nodes, told)
     return Case(destination, source, port, near, there, first, second, back, differs, _gateway(view, address))
 
 
-def _side(view: View, ports: Iterable[Port | None]) -> Side:
+def _side(view: View, nodes: Nodes, ports: Iterable[Port | None]) -> Side:
     """A subnet, with the P_Key tables of some of its ports."""
     ends = [port for port in ports if port is not None]
-    fabric = view.nodes.fabric
+    through, fabric = nodes.fabrics[0]
     keys: dict[int, tuple[PKey, ...]] = {}
     if ends:
         wanted = [End(port.node.guid, port.number) for port in ends]
-        tables = collect_tables_of(view.subnet, fabric, owners_of(fabric), wanted, view.through).ports
+        tables = collect_tables_of(view.subnet, fabric, owners_of(fabric), wanted, through).ports
         by_end = {(table.guid, table.port): table.keys for table in tables}
         keys = {port.guid: by_end.get((port.node.guid, port.number), ()) for port in ends}
-    return Side(view.nodes, _has_master(view), keys, _next_hops(view))
+    return Side(nodes, _has_master(view, through), keys, _next_hops(view))
 
 
-def _has_master(view: View) -> bool | None:
-    seen = collect_subnet_managers(view.subnet, view.through)
+def _has_master(view: View, through: Through) -> bool | None:
+    seen = collect_subnet_managers(view.subnet, through)
     if any(manager.state == MASTER for manager in seen.managers):
         return True
     return False if any(problem.kind == NO_SM for problem in seen.problems) else None
@@ -78,12 +80,14 @@ def _far_paths(
     for router in [port for port in far.nodes.ports if port.node.type == "router" and port.lid is not None]:
         prefix = router.record.subnet_prefix if router.record else None
         prefix = destination.subnet_prefix if prefix is None else prefix
-        second = far.path(PathQuestion(Gid(prefix << 64 | router.guid), router.lid, destination, None, pkey))
+        question = PathQuestion(Gid(prefix << 64 | router.guid), router.lid, destination, None, pkey)
+        second = far.administrator.path(question, far.through)
         if second.records:
             break
     if source is None or source.gid is None:
         return second, None
-    return second, far.path(PathQuestion(destination, None, source.gid, None, pkey))
+    back = PathQuestion(destination, None, source.gid, None, pkey)
+    return second, far.administrator.path(back, far.through)
 
 
 def _next_hops(view: View) -> tuple[NextHop, ...] | None:

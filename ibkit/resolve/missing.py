@@ -51,7 +51,7 @@ def _no_gid(view: View, via: Sequence[str], query: Query, addresses: Sequence[st
         states = ", ".join(dict.fromkeys(entry.state(view.now) for entry in entries))
         yield f"ibkit's cache has {states} entries only" if entries else "ibkit's cache does not have it"
     if query.kind == queries.NAME and not addresses and any(one in via for one in (HOSTS, NEIGHBOURS)):
-        yield f"the host does not know an address of {query.name}"
+        yield f"the host does not know an address of {query.name}, loopback aside"
     if HOSTS in via and query.kind in (queries.NAME, queries.IP4, queries.IP6):
         file = view.preloads.hosts_file
         yield (
@@ -88,10 +88,10 @@ def _no_neighbour(view: View, addresses: Sequence[str]) -> Iterator[str]:
 def _no_node(view: View, query: Query) -> Iterator[str]:
     if not view.sees_infiniband:
         yield "this host has no InfiniBand port to look through"
-    elif not view.nodes.fabric.nodes:
+    elif view.nodes.is_empty:
         yield "the fabric could not be seen"
     else:
-        some = "" if view.nodes.is_whole else ", of which not all was seen"
+        some = "" if view.sees_all else ", of which not all was seen"
         yield f"no node of the fabric{some} is described so"
 
 

@@ -8,12 +8,14 @@ device's default, which names nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.model.fabric import AGGREGATION_NODE, SWITCH, Fabric, FabricPort, Node
 from ibkit.model.ids import Guid
 from ibkit.model.node_names import host_of
+from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 
 #: How a host's names for its addresses go on behind its own name: n01-ib0, n01.ib, n01_hsn1, n01-ipoib.
@@ -21,7 +23,9 @@ _SUFFIX = re.compile(r"[-_.](?:ib|ipoib|hsn|opa|fabric|rdma)\d{0,3}(?:[-_.]\S*)?
 
 
 class Port(NamedTuple):
-    """A port that has a GUID and perhaps a LID: a channel adapter's or a router's, or a switch's port 0."""
+    """A port that has a GUID and perhaps a LID: a channel adapter's or a router's, or a switch's port 0. ``through`` is
+    the port of this host that shows its subnet.
+    """
 
     node: Node
     number: int
@@ -29,6 +33,7 @@ class Port(NamedTuple):
     lid: int | None
     lmc: int
     record: FabricPort | None = None
+    through: Through = ANY_PORT
 
     @property
     def host(self) -> str | None:
@@ -41,16 +46,51 @@ class Port(NamedTuple):
 
 
 class Nodes:
-    """The index of one fabric."""
+    """The index of the subnets that a host is in, each with the port that shows it, the one of the tools' choice first.
 
-    def __init__(self, fabric: Fabric) -> None:
-        self.fabric = fabric
-        self.ports = [port for node in fabric.nodes.values() for port in _ports_of(node)]
+    Two subnets may have the same LIDs, so a LID is one of the first subnet.
+    """
+
+    def __init__(self, fabrics: Sequence[tuple[Through, Fabric]]) -> None:
+        self.fabrics = fabrics
+        self.ports = [
+            port._replace(through=through)
+            for through, fabric in fabrics
+            for node in fabric.nodes.values()
+            for port in _ports_of(node)
+        ]
+
+    @property
+    def fabric(self) -> Fabric:
+        """The first subnet."""
+        return self.fabrics[0][1]
 
     @property
     def is_whole(self) -> bool:
-        """Whether what is not here is not in the fabric."""
-        return self.fabric.complete is True and bool(self.ports)
+        """Whether what is not here is in none of the subnets."""
+        return all(fabric.complete is True for _, fabric in self.fabrics) and bool(self.ports)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was seen."""
+        return not any(fabric.nodes for _, fabric in self.fabrics)
+
+    @property
+    def problems(self) -> Iterator[Problem]:
+        """Why not all was seen."""
+        for _, fabric in self.fabrics:
+            if fabric.complete is not True:
+                yield from fabric.problems if fabric.nodes else fabric.problems[:1]
+
+    def within(self, through: Through) -> Nodes:
+        """One subnet of them."""
+        if len(self.fabrics) == 1:
+            return self
+        return Nodes([pair for pair in self.fabrics if pair[0] == through] or self.fabrics[:1])
+
+    def source_of(self, port: Port) -> str | None:
+        """What showed it."""
+        return next(fabric.source for through, fabric in self.fabrics if through == port.through)
 
     def by_guid(self, guid: int) -> Port | None:
         """The port with this GUID, or with a virtual port of this GUID."""
@@ -112,11 +152,12 @@ class Nodes:
 
     @cached_property
     def _by_lid(self) -> dict[int, Port]:
-        return {port.lid: port for port in reversed(self.ports) if port.lid is not None}
+        first = [port for port in self.ports if port.through == self.fabrics[0][0]]
+        return {port.lid: port for port in reversed(first) if port.lid is not None}
 
     @cached_property
     def _ranges(self) -> list[Port]:
-        return [port for port in self.ports if port.lmc]
+        return [port for port in self.ports if port.lmc and port.through == self.fabrics[0][0]]
 
     @cached_property
     def _by_name(self) -> dict[str, list[Port]]:

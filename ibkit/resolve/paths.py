@@ -51,12 +51,15 @@ class Found(NamedTuple):
 
 
 class Finder:
-    """Finds paths from the ports of one host. ``pkey`` is the partition that the user wants."""
+    """Finds paths from the ports of one host. ``pkey`` is the partition that the user wants, ``order`` the order of the
+    sources.
+    """
 
-    def __init__(self, view: View, via: Sequence[str], pkey: PKey | None = None) -> None:
+    def __init__(self, view: View, via: Sequence[str], pkey: PKey | None = None, order: Sequence[str] = ()) -> None:
         self._view = view
         self._via = via
         self._pkey = pkey
+        self._order = order or _ORDER
 
     @property
     def looks_around(self) -> bool:
@@ -78,19 +81,23 @@ class Finder:
             asked, found = self._ask(target, own, hca_port)
             told += asked
             problems += found
-        problems += _differences(target, told)
-        path = _merged(target, own, told)
+        problems += _differences(target, told, self._order)
+        path = _merged(target, own, told, self._order)
         pkey = path.pkey or self._partition(target, hca_port)
         known = None not in (path.dlid, path.sl, path.mtu_bytes, pkey)
         return Found(path._replace(pkey=pkey), own, tuple(told), tuple(problems), pkey, None, known)
 
     def ask(self, target: Target) -> PathAnswer:
         """What the SA answers in the first partition in which it has a path; or that it has none in any."""
-        own, hca_port = self.source_port(target)
+        return self._ask_from(target, *self.source_port(target))
+
+    def _ask_from(self, target: Target, own: SourcePort | None, hca_port: HcaPort | None) -> PathAnswer:
         untold: PathAnswer | None = None
         answer = PathAnswer()
+        through = self._view.entrance_of(hca_port)
         for pkey in self._partitions(target, hca_port):
-            answer = self._view.path(_question(target, own, pkey))
+            question = _question(target, own, pkey)
+            answer = self._view.administrator.path(question, through, hca_port.pkeys if hca_port else ())
             if answer.problem and answer.problem.kind == NOT_RECORDED:
                 untold = untold or answer  # it may have been asked in another one
             elif not answer.is_none:
@@ -101,7 +108,7 @@ class Finder:
         """The path as it was when it was remembered. Of RoCE the GID is all that there is to know."""
         if target.gid is not None and is_ip_gid(target.gid):
             return Found(PathRecord(dgid=target.gid), is_known=True)
-        path = _merged(target, None, told)
+        path = _merged(target, None, told, self._order)
         pkey = path.pkey or (target.claim.pkey if target.claim else None)
         known = None not in (path.dlid, path.sl, path.mtu_bytes, pkey)
         return Found(path._replace(pkey=pkey), None, tuple(told), (), pkey, None, known)
@@ -109,7 +116,7 @@ class Finder:
     def _ask(
         self, target: Target, own: SourcePort | None, hca_port: HcaPort | None
     ) -> tuple[list[Claim], list[Problem]]:
-        answer = self.ask(target)
+        answer = self._ask_from(target, own, hca_port)
         if answer.records:
             detail = "PathRecord of the subnet administrator"
             return [Claim(SA, None, detail, path=answer.records[0], age_seconds=0, source=TOOL)], []
@@ -128,7 +135,7 @@ class Finder:
 
     def source_port(self, target: Target) -> tuple[SourcePort | None, HcaPort | None]:
         """The port that the path starts from: the user's, the one that the claim came by, the one that has the
-        target's own GID, one in the target's subnet, else the first.
+        target's own GID, one in the target's subnet or whose SA knows a router there, else the first.
         """
         view, claim, gid = self._view, target.claim, target.gid
         ports = [(hca.name, port) for hca in view.hcas.hcas for port in hca.ports]
@@ -138,18 +145,22 @@ class Finder:
         named = [pair for pair in ports if device in (None, pair[0]) and number in (None, pair[1].port)]
         infiniband = view.infiniband_ports
         own = [pair for pair in infiniband if any(entry.gid == gid for entry in pair[1].gids)]
-        near = [pair for pair in infiniband if gid is not None and _is_near(pair[1], gid)]
-        chosen = next(iter([*(named if device or number else ()), *own, *near, *infiniband]), None)
+        near = [pair for pair in infiniband if gid is not None and _is_near(pair[1], gid)] or infiniband
+        if target.port and len(view.nodes.fabrics) > 1:
+            near = [pair for pair in near if view.entrance_of(pair[1]) == target.port.through] or near
+        elif gid and target.port is None and SA in self._via and len({view.entrance_of(port) for _, port in near}) > 1:
+            near = [pair for pair in near if self._ask_from(target, self._start(*pair), pair[1]).records] or near
+        chosen = next(iter([*(named if device or number else ()), *own, *near]), None)
         if chosen is None:
             told = view.own_port[0] if SA in self._via and view.sees_infiniband else None
             return (SourcePort("", 0, told.gid, None, told.lid, "ib") if told and told.lid else None), None
-        device, port = chosen
+        return self._start(*chosen), chosen[1]
+
+    def _start(self, device: str, port: HcaPort) -> SourcePort:
         entry = port.gids[0] if port.gids else None
-        own_gid = entry.gid if entry else None
-        if own_gid is None:
-            own_gid = self._own_gid(port)
+        gid = entry.gid if entry else self._own_gid(port)
         index = entry.gid_index if entry else None
-        return SourcePort(device, port.port, own_gid, index, port.lid, port.transport), port
+        return SourcePort(device, port.port, gid, index, port.lid, port.transport)
 
     def _own_gid(self, port: HcaPort) -> Gid | None:
         """The GID of a port whose table was not seen: as its tools say, or by the fabric."""
@@ -209,9 +220,9 @@ def _is_to(path: PathRecord, target: Target) -> bool:
 _ORDER = (SA, "acm", HOSTS, "cache")
 
 
-def _merged(target: Target, own: SourcePort | None, told: Sequence[Claim]) -> PathRecord:
+def _merged(target: Target, own: SourcePort | None, told: Sequence[Claim], order: Sequence[str]) -> PathRecord:
     """The best source's path, with the gaps filled from the others and from what is known of both ends."""
-    ranked = sorted(told, key=lambda claim: (claim.is_old, _ORDER.index(claim.via) if claim.via in _ORDER else 9))
+    ranked = sorted(told, key=lambda claim: (claim.is_old, order.index(claim.via) if claim.via in order else 9))
     lid = target.lid if target.port is None else target.port.lid
     ends = PathRecord(own.gid if own else None, target.gid, own.lid if own else None)
     if own and own.gid is not None and own.gid == target.gid:
@@ -225,10 +236,10 @@ def _merged(target: Target, own: SourcePort | None, told: Sequence[Claim]) -> Pa
     return merged if target.gid is None else merged._replace(dgid=target.gid)
 
 
-def _differences(target: Target, told: Sequence[Claim]) -> list[Problem]:
+def _differences(target: Target, told: Sequence[Claim], order: Sequence[str]) -> list[Problem]:
     """Where two sources tell the path differently; and where one leads to a LID that the port does not have."""
     problems = []
-    best = next((claim for via in _ORDER for claim in told if claim.via == via and not claim.is_old), None)
+    best = next((claim for via in order for claim in told if claim.via == via and not claim.is_old), None)
     for claim in told:
         if best is None or claim is best or not claim.path or not best.path or claim.is_old:
             continue

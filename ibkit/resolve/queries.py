@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator
 from socket import AF_INET, AF_INET6, inet_pton
 
-from ibkit.errors import IbkitError
 from ibkit.model.ids import Gid, Guid
 from ibkit.model.node_set import BadNodeSet, expand
 from ibkit.model.port_state import FIRST_MULTICAST_LID, PERMISSIVE_LID
@@ -70,16 +69,15 @@ def cache_key(query: Query) -> str | None:
     return query.name if query.kind in (IP4, IP6, NAME, GID) and not query.bad else None
 
 
-def expand_words(words: Iterable[str]) -> Iterator[str]:
-    """The words with folded sets of names (``n[01-16]``) unfolded. Raises IbkitError for a bracket that is none."""
+def read_queries(words: Iterable[str]) -> Iterator[Query]:
+    """The queries of some words; a folded set of names (``n[01-16]``) is one for each."""
     for word in words:
-        if "[" not in word and "," not in word:
-            yield word
-            continue
         try:
-            yield from expand(word)
+            names = expand(word) if "[" in word or "," in word else (word,)
         except BadNodeSet as error:
-            raise IbkitError(str(error)) from error
+            yield Query(word, BAD, bad=str(error).rpartition(": ")[2])
+        else:
+            yield from map(read_query, names)
 
 
 def read_list(text: str) -> list[str]:

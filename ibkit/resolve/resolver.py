@@ -38,8 +38,9 @@ from ibkit.resolve.paths import Finder, Target
 from ibkit.resolve.queries import Query
 from ibkit.resolve.view import View
 
-#: ``kind`` of problems: a query cannot be asked for, which is wrong usage; all that is known is old.
-BAD_QUERY, OLD_ENTRY = "bad-query", "old-entry"
+#: ``kind`` of problems: a query cannot be asked for, which is wrong usage; all that is known is old; a LID is one of
+#: the first subnet of several.
+BAD_QUERY, OLD_ENTRY, SEVERAL_SUBNETS = "bad-query", "old-entry", "several-subnets"
 
 
 class _Part(NamedTuple):
@@ -51,15 +52,25 @@ class _Part(NamedTuple):
 
 
 class Resolver:
-    """Answers queries from one host's view. ``via`` are the sources that may be asked, ``pkey`` the partition that the
-    user wants, ``far`` the view of another subnet, behind a router.
+    """Answers queries from one host's view. ``via`` are the sources that may be asked; ``is_forced``: whatever they
+    say, the first of them that knows an answer gives it. ``pkey`` is the partition that the user wants, ``far`` the
+    view of another subnet, behind a router.
     """
 
-    def __init__(self, view: View, via: Sequence[str], *, pkey: PKey | None = None, far: View | None = None) -> None:
+    def __init__(
+        self,
+        view: View,
+        via: Sequence[str],
+        *,
+        is_forced: bool = False,
+        pkey: PKey | None = None,
+        far: View | None = None,
+    ) -> None:
         self._view = view
         self._far = far
         self._via = via
-        self._finder = Finder(view, via, pkey)
+        self._order = tuple(via) if is_forced else ()
+        self._finder = Finder(view, via, pkey, self._order)
         self._standings: dict[Gid, Standing] = {}
 
     def resolve(self, asked: Iterable[Query]) -> Resolution:
@@ -80,7 +91,8 @@ class Resolver:
         if query.kind == queries.GID or (query.kind == queries.IP6 and not any(claim.gid for claim in claims)):
             return [self._of_gid(query, claims)]
         if query.kind in (queries.GUID, queries.LID):
-            return self._of_ports(query, claims) or [self._of_number(query, claims)]
+            answers = self._of_ports(query, claims) or [self._of_number(query, claims)]
+            return [answer._replace(problems=(*answer.problems, *self._which_lid(query))) for answer in answers]
         return [self._of_address(query, claims)]
 
     # What was asked.
@@ -165,7 +177,7 @@ class Resolver:
         standings = {claim.gid: self._standing(claim.gid) for claim in claims if claim.gid is not None}
         moved = [one.port for one in standings.values() if one.state == MOVED and one.port]
         claims = [*claims, *sources.of_moved_ports(view, moved)]
-        settled = settle(text, claims, standings, meant)
+        settled = settle(text, claims, standings, meant, self._order)
         return _Part(settled.claim, claims, (*settled.problems, *_unreachable(text, claims)))
 
     def _by_port(self, parts: Sequence[_Part]) -> list[_Part]:
@@ -223,7 +235,7 @@ class Resolver:
     def _of_number(self, query: Query, claims: list[Claim]) -> Answer:
         """A LID or GUID that no port of the fabric has; where that is not sure, the SA may know it."""
         view = self._view
-        if self._sees_fabric and view.nodes.is_whole:
+        if self._sees_fabric and view.sees_all:
             kind, what = ("no-such-lid", "LID") if query.kind == queries.LID else ("no-such-guid", "GUID")
             text = f"{query.text}: no port of the fabric has the {what} {query.name}"
             return self._unsettled(query, claims, (), [Problem(kind, text, None, view.nodes.fabric.source)])
@@ -232,6 +244,13 @@ class Resolver:
         if len(view.prefixes) != 1:
             return self._unsettled(query, claims, (), ())
         return self._to(query, Target(query.text, Gid(view.prefixes[0] << 64 | query.value)), claims, ())
+
+    def _which_lid(self, query: Query) -> Iterator[Problem]:
+        """Several subnets may have the same LID."""
+        if query.kind == queries.LID and self._sees_fabric and len(self._view.nodes.fabrics) > 1:
+            others = ", ".join(str(through) for through, _ in self._view.nodes.fabrics[1:])
+            text = f"{query.text}: a LID of the first subnet of this host; --device and --port choose another: {others}"
+            yield Problem(SEVERAL_SUBNETS, text)
 
     def _answer(self, query: Query, claim: Claim, claims: Sequence[Claim], problems: Iterable[Problem]) -> Answer:
         """The answer with this claim's GID."""
@@ -328,7 +347,7 @@ class Resolver:
             return Standing(MOVED, port, prefix_text(real.subnet_prefix))
         if own_subnet is False:
             return Standing(ELSEWHERE)
-        if own_subnet is None or not view.nodes.is_whole:
+        if own_subnet is None or not view.sees_all:
             return Standing(UNSEEN)
         why = f"{len(view.nodes.ports)} ports were seen"
         if SA not in self._via:
@@ -345,9 +364,8 @@ class Resolver:
         view = self._view
         if HOSTS in self._via:
             yield from view.preloads.problems
-        if view.has_seen_fabric and view.sees_infiniband and not view.nodes.is_whole:
-            fabric = view.nodes.fabric
-            yield from fabric.problems[:1] if not fabric.nodes else fabric.problems
+        if view.has_seen_fabric and view.sees_infiniband:
+            yield from view.nodes.problems
 
 
 def _status(problems: Sequence[Problem], *, known: bool) -> str:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from ibkit.collectors.addresses import HOST_NAMES, collect_addresses, collect_preloads, read_names
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.local_ports import further_entrances, local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through
-from ibkit.collectors.path_records import (
-    OwnPort,
-    PathAnswer,
-    PathQuestion,
-    ask_own_port,
-    ask_path,
-    ask_paths_from,
-    saved_paths,
-)
+from ibkit.collectors.path_records import OwnPort, ask_own_port
 from ibkit.model.acm import AcmService
 from ibkit.model.address_cache import Entry
 from ibkit.model.addresses import HostAddresses, KernelNeighbour, Preloads
@@ -31,8 +24,8 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.etc_hosts import HostLine, canonical_address
 from ibkit.parsers.records import NamedTuple
-from ibkit.resolve.nodes import Nodes, same_host
-from ibkit.resolve.path_book import PathBook, fits
+from ibkit.resolve.administrator import Administrator
+from ibkit.resolve.nodes import Nodes, Port, same_host
 from ibkit.sources.site import Host, Site
 
 if TYPE_CHECKING:  # sqlite3 is imported where a cache is opened
@@ -106,10 +99,9 @@ class View:
         self.through = through
         self.now = now
         self.is_live = site.origin.kind == "live"
-        self._many = many
+        self.administrator = Administrator(self.subnet, is_live=self.is_live, many=many)
         self._cache = cache
         self._remembered: dict[str, Sequence[Entry]] = {}
-        self._answers: dict[PathQuestion, PathAnswer] = {}
 
     def remember(self, keys: Iterable[str]) -> None:
         """Look up in the cache what will be asked for, all at once."""
@@ -292,10 +284,23 @@ class View:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The fabric."""
+        """The fabric; of a host with ports in several subnets all of them, unless the user named a port."""
         from ibkit.collectors.fabric import collect_fabric
 
-        return Nodes(collect_fabric(self.subnet, self.through))
+        first = collect_fabric(self.subnet, self.through)
+        further: list[Through] = []
+        if self.through == ANY_PORT and len(local_ports(self.subnet)) > 1:
+            further = further_entrances(self.subnet, first)
+        others = [(through, collect_fabric(self.subnet, through)) for through in further]
+        return Nodes([(self.through, first), *others])
+
+    @cached_property
+    def sees_all(self) -> bool:
+        """Whether a port that is not among ``nodes`` is in no subnet of this host: each was seen whole, and each of the
+        host's ports is in one of them. A single port may be a virtual one, which no sweep shows.
+        """
+        own = [port.port_guid for _, port in self.infiniband_ports] if self.through == ANY_PORT else []
+        return self.nodes.is_whole and (len(own) < 2 or all(guid and self.nodes.by_guid(guid) for guid in own))
 
     @property
     def has_seen_fabric(self) -> bool:
@@ -310,7 +315,9 @@ class View:
     @cached_property
     def prefixes(self) -> list[int]:
         """The prefixes of the subnets that the host is in, as far as they are known."""
-        told = [entry.gid.subnet_prefix for _, port in self.infiniband_ports for entry in port.gids[:1]]
+        device, number = self.through
+        own = [port for name, port in self.infiniband_ports if device in (None, name) and number in (None, port.port)]
+        told = [entry.gid.subnet_prefix for port in own for entry in port.gids[:1]]
         if not told and (gid := self.own_port[0].gid):
             told = [gid.subnet_prefix]
         if not told:
@@ -328,43 +335,25 @@ class View:
             return None
         return any(same_subnet(prefix, own) for own in self.prefixes)
 
-    def path(self, question: PathQuestion) -> PathAnswer:
-        """One path of the subnet administrator."""
-        if question not in self._answers:
-            self._answers[question] = self._path(question)
-        return self._answers[question]
+    def entrance_of(self, port: HcaPort | None) -> Through:
+        """The port through which ``nodes`` were seen, and the SA is asked, of the subnet that this port is in."""
+        if self.through != ANY_PORT or port is None or port.port_guid is None or len(self.infiniband_ports) < 2:
+            return self.through
+        if self.has_seen_fabric or not self.is_live:
+            seen = self.nodes.by_guid(port.port_guid)
+            return seen.through if seen else self.through
+        device = next((name for name, own in self.infiniband_ports[1:] if own is port), None)
+        return Through(device, port.port) if device else self.through
 
-    def _path(self, question: PathQuestion) -> PathAnswer:
-        known = [record for book in self._books(question.slid) for record in book.find(question)]
-        if known:
-            return PathAnswer(tuple(known))
-        answer = ask_path(self.subnet, question, self.through)
-        records = tuple(record for record in answer.records if fits(record, question))
-        return answer._replace(records=records)
-
-    def _books(self, slid: int | None) -> Iterator[PathBook]:
-        """All paths that were recorded, or that are worth asking for together."""
-        if self.is_live and not self._many:
-            return
-        if slid is not None:
-            yield self.paths_from(slid)
-        if not self.is_live:
-            yield self._saved
-
-    @cached_property
-    def _saved(self) -> PathBook:
-        return PathBook(saved_paths(self.subnet).records)
-
-    def paths_from(self, lid: int) -> PathBook:
-        """All paths from a port, asked for at once."""
-        if lid not in self._tables:
-            own = next((port.pkeys for _, port in self.infiniband_ports if port.lid == lid), ())
-            self._tables[lid] = PathBook(ask_paths_from(self.subnet, lid, self.through, own).records)
-        return self._tables[lid]
-
-    @cached_property
-    def _tables(self) -> dict[int, PathBook]:
-        return {}
+    def prefix_of(self, port: Port) -> int | None:
+        """The prefix of the subnet that a port is in; None where nobody tells it."""
+        if port.record and port.record.subnet_prefix is not None:
+            return port.record.subnet_prefix
+        told = self.prefixes
+        if len(told) > 1:
+            near = (own for _, own in self.infiniband_ports if self.entrance_of(own) == port.through)
+            told = list(dict.fromkeys(entry.gid.subnet_prefix for own in near for entry in own.gids[:1]))
+        return told[0] if len(told) == 1 else None
 
 
 def _interfaces_of(hcas: HostHcas) -> list[OwnInterface]:

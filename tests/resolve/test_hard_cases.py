@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from support.small_cluster import (
+    PREFIX,
     SECONDS,
     fabric,
     gid,
@@ -19,7 +20,8 @@ from support.small_cluster import (
     site,
 )
 
-from ibkit.model.resolution import DEFAULT_SOURCES, FINDING, RESOLVED, UNKNOWN, Answer
+from ibkit.model.resolution import DEFAULT_SOURCES, FINDING, HOSTS, NEIGHBOURS, RESOLVED, UNKNOWN, Answer
+from ibkit.resolve.acm_export import ROUTE_NAME, export
 from ibkit.resolve.queries import read_query
 from ibkit.resolve.resolver import Resolver
 from ibkit.resolve.view import View
@@ -274,3 +276,79 @@ def test_hostile_names_and_files_break_nothing() -> None:
     for text in ("n02", "localhost", "10.10.0.2", "-v", "n\x1b", "fe80::" + "1" * 200):
         for answer in answers(place, text):
             assert answer.query == text
+
+
+def two_rails(
+    prefix: int, hosts_file: str = "", *, is_seen: bool = True, more: Mapping[str, str] | None = None
+) -> Site:
+    """A host with a port in each of two subnets: adapters 1 to 3 are in one, 4 and 5 in the other, with equal LIDs."""
+    rails = [PORT, infiniband_port("mlx5_1", 4, 17, "ib1", prefix=prefix)]
+    there = [neighbour("10.10.0.2", "ib0", 2), neighbour("10.11.0.5", "ib1", 5, prefix=prefix)]
+    here = host(
+        "n01", rails, [IB0, interface("ib1", "10.11.0.4/24", 4, prefix=prefix)], neighbours=there,
+        files={HOSTS_FILE: hosts_file},
+    )  # fmt: skip
+    second = {
+        "ibnetdiscover -C mlx5_1 -P 1": fabric({4: "n01 mlx5_1", 5: "n05 mlx5_0"}, first_lid=13, number=7),
+        "saquery -C mlx5_1 -P 1 PR --slid 17": path_record(4, 5, 17, 18, prefix=prefix, mtu="0x84"),
+    }
+    told = swept() | paths_from_n01() | (second if is_seen else {}) | dict(more or {})
+    return site(here, subnet=told, trees=rails)
+
+
+@pytest.mark.parametrize("prefix", [PREFIX, PREFIX + 1])
+def test_each_rail_is_asked_for_its_own_subnet(prefix: int) -> None:
+    place = two_rails(prefix)
+    for text in ("10.11.0.5", gid(5, prefix), f"{guid(5):#x}", "n05"):
+        answer = one(place, text)
+        assert (answer.status, str(answer.gid), answer.lid) == (RESOLVED, gid(5, prefix), 18), text
+        assert answer.source_port
+        assert answer.path
+        assert (answer.source_port.device, answer.path.dlid, answer.path.mtu_bytes) == ("mlx5_1", 18, 2048), text
+    near = one(place, "10.10.0.2")
+    assert near.source_port
+    assert near.path
+    assert (near.status, near.source_port.device, near.path.dlid, near.path.mtu_bytes) == (RESOLVED, "mlx5_0", 18, 4096)
+    gone = one(place, gid(9, prefix))
+    assert (gone.status, kinds(gone)[:1]) == (FINDING, ["gid-not-in-fabric"])
+
+
+def test_a_virtual_port_is_found_by_the_rail_whose_manager_knows_it() -> None:
+    ask = f"saquery -C mlx5_1 -P 1 PR --sgid {short(gid(4))} --dgid {short(gid(9))} --pkey 0xffff"
+    place = two_rails(PREFIX, more={ask: path_record(4, 9, 17, 30)})
+    answer = one(place, gid(9))
+    assert answer.source_port
+    assert answer.path
+    assert (answer.status, answer.source_port.device, answer.path.dlid) == (RESOLVED, "mlx5_1", 30)
+
+
+def test_a_lid_is_one_of_the_first_subnet() -> None:
+    answer = one(two_rails(PREFIX + 1), "18")
+    assert (answer.status, str(answer.gid)) == (RESOLVED, gid(2))
+    assert "several-subnets" in kinds(answer)
+
+
+@pytest.mark.parametrize("prefix", [PREFIX, PREFIX + 1])
+def test_what_may_be_in_a_subnet_that_was_not_seen_is_not_called_gone(prefix: int) -> None:
+    place = two_rails(prefix, f"10.11.0.5 {gid(5, prefix)}\n", is_seen=False)
+    answer = one(place, "10.11.0.5")
+    assert (answer.status, str(answer.gid)) == (UNKNOWN, gid(5, prefix))
+    assert one(place, f"{guid(5):#x}").status == UNKNOWN
+    assert one(place, "10.10.0.2").status == RESOLVED
+
+
+def test_no_route_file_for_two_subnets() -> None:
+    place = two_rails(PREFIX)
+    view = View(place, place.hosts[0], now=SECONDS)
+    made = export(view, (), SECONDS)
+    assert ROUTE_NAME not in made.files
+    assert [problem.kind for problem in made.problems] == ["several-subnets"]
+
+
+@pytest.mark.parametrize(("order", "number"), [((HOSTS, NEIGHBOURS), 3), ((NEIGHBOURS, HOSTS), 2)])
+def test_a_forced_order_says_whom_to_believe_and_the_contradiction_is_told(order: Sequence[str], number: int) -> None:
+    file = {HOSTS_FILE: f"10.10.0.2 {gid(3)}\n"}
+    place = site(n01(neighbours=[neighbour("10.10.0.2", "ib0", 2)], files=file), subnet=swept())
+    resolver = Resolver(View(place, place.hosts[0], now=SECONDS), order, is_forced=True)
+    (answer,) = resolver.resolve([read_query("10.10.0.2")]).answers
+    assert (answer.status, str(answer.gid), kinds(answer)) == (FINDING, gid(number), ["sources-differ"])

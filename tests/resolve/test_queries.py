@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.errors import IbkitError
-from ibkit.resolve.queries import BAD, GID, GUID, IP4, IP6, LID, NAME, cache_key, expand_words, read_list, read_query
+from ibkit.resolve.queries import BAD, GID, GUID, IP4, IP6, LID, NAME, cache_key, read_list, read_queries, read_query
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,8 @@ def test_every_ipv6_address_in_either_spelling(number: int, exploded: bool) -> N
 
 
 def test_sets_and_lists() -> None:
-    assert list(expand_words(["n[01-03]", "10.0.0.1", "a,b"])) == ["n01", "n02", "n03", "10.0.0.1", "a", "b"]
+    texts = [query.text for query in read_queries(["n[01-03]", "10.0.0.1", "a,b"])]
+    assert texts == ["n01", "n02", "n03", "10.0.0.1", "a", "b"]
     assert read_list("# nodes\n10.0.0.1  n01 # the first\r\n\n5\n") == ["10.0.0.1", "n01", "5"]
-    with pytest.raises(IbkitError, match="range"):
-        list(expand_words(["n[3-1]"]))
+    bad, good = read_queries(["n[3-1]", "n2"])
+    assert (bad.kind, bad.text, bad.bad, good.kind) == (BAD, "n[3-1]", "the range 3-1 goes backwards", NAME)

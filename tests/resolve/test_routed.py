@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ibkit.collectors.mad_tools import ANY_PORT
 from ibkit.collectors.path_records import PathAnswer
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, Fabric, FabricPort, Node
 from ibkit.model.host import GidEntry, HcaPort
@@ -41,7 +42,7 @@ def nodes(*ports: tuple[int, str, int], complete: bool | None = True) -> Nodes:
         )
         for guid, kind, lid in ports
     }
-    return Nodes(Fabric(made, (), complete))
+    return Nodes([(ANY_PORT, Fabric(made, (), complete))])
 
 
 NEAR = nodes((0x11, CHANNEL_ADAPTER, 1), (0xF01, ROUTER, 4))

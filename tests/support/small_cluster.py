@@ -28,21 +28,21 @@ def gid(number: int, prefix: int = PREFIX) -> str:
     return ":".join(digits[i : i + 4] for i in range(0, 32, 4))
 
 
-def fabric(names: Mapping[int, str], *, lmc: int = 0, first_lid: int = 16) -> str:
+def fabric(names: Mapping[int, str], *, lmc: int = 0, first_lid: int = 16, number: int = 0) -> str:
     """What ibnetdiscover prints: adapter N is ``names[N]`` on port N of a switch, with LID ``first_lid + N << lmc``."""
-    switch = "S-b8599f0300000000"
-    text = "vendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0xb8599f0300000000\n"
-    text += "switchguid=0xb8599f0300000000(b8599f0300000000)\n"
+    digits = f"b8599f03{number:08x}"
+    switch = f"S-{digits}"
+    text = f"vendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0x{digits}\nswitchguid=0x{digits}({digits})\n"
     text += f'Switch\t36 "{switch}"\t\t# "sw1" enhanced port 0 lid 2 lmc 0\n'
-    for number, name in names.items():
-        lid = first_lid + (number << lmc)
-        text += f'[{number}]\t"H-{guid(number) - 1:016x}"[1]({guid(number):x}) \t\t# "{name}" lid {lid} 4xHDR\n'
-    for number, name in names.items():
-        node = guid(number) - 1
+    for adapter, name in names.items():
+        lid = first_lid + (adapter << lmc)
+        text += f'[{adapter}]\t"H-{guid(adapter) - 1:016x}"[1]({guid(adapter):x}) \t\t# "{name}" lid {lid} 4xHDR\n'
+    for adapter, name in names.items():
+        node = guid(adapter) - 1
         text += f"\nvendid=0x2c9\ndevid=0x101b\nsysimgguid={node:#x}\ncaguid={node:#x}\n"
         text += f'Ca\t1 "H-{node:016x}"\t\t# "{name}"\n'
-        lid = first_lid + (number << lmc)
-        text += f'[1]({guid(number):x}) \t"{switch}"[{number}]\t\t# lid {lid} lmc {lmc} "sw1" lid 2 4xHDR\n'
+        lid = first_lid + (adapter << lmc)
+        text += f'[1]({guid(adapter):x}) \t"{switch}"[{adapter}]\t\t# lid {lid} lmc {lmc} "sw1" lid 2 4xHDR\n'
     return text
 
 
@@ -52,25 +52,31 @@ def ipoib(number: int, prefix: int = PREFIX) -> str:
     return ":".join(digits[i : i + 2] for i in range(0, 40, 2))
 
 
-def interface(name: str, address: str, number: int | None = None, **more: Any) -> dict[str, Any]:
+def interface(
+    name: str, address: str, number: int | None = None, *, prefix: int = PREFIX, **more: Any
+) -> dict[str, Any]:
     """A row of ``ip -j -d addr``; with a number it is IPoIB's, else Ethernet's."""
     local, _, length = address.partition("/")
     return {
         "ifname": name, "flags": ["UP", "LOWER_UP"], "mtu": 2044,
         "link_type": "infiniband" if number is not None else "ether",
-        "address": ipoib(number) if number is not None else "02:00:00:00:00:01",
+        "address": ipoib(number, prefix) if number is not None else "02:00:00:00:00:01",
         "addr_info": [{"family": "inet6" if ":" in local else "inet", "local": local, "prefixlen": int(length)}],
         **more,
     }  # fmt: skip
 
 
-def neighbour(address: str, device: str, number: int | None, state: str = "REACHABLE") -> dict[str, Any]:
+def neighbour(
+    address: str, device: str, number: int | None, state: str = "REACHABLE", *, prefix: int = PREFIX
+) -> dict[str, Any]:
     """A row of ``ip -j -s neigh``."""
     row = {"dst": address, "dev": device, "confirmed": 5, "state": [state]}
-    return row if number is None else row | {"lladdr": ipoib(number)}
+    return row if number is None else row | {"lladdr": ipoib(number, prefix)}
 
 
-def infiniband_port(device: str, number: int, lid: int, netdev: str, pkeys: Sequence[str] = ("0xffff",)) -> Tree:
+def infiniband_port(
+    device: str, number: int, lid: int, netdev: str, pkeys: Sequence[str] = ("0xffff",), prefix: int = PREFIX
+) -> Tree:
     """A device's files in /sys."""
     top = f"/sys/class/infiniband/{device}"
     node = f"{guid(number) - 1:016x}"
@@ -79,7 +85,7 @@ def infiniband_port(device: str, number: int, lid: int, netdev: str, pkeys: Sequ
         f"{top}/node_guid": spelled, f"{top}/node_type": "1: CA", f"{top}/ports/1/state": "4: ACTIVE",
         f"{top}/ports/1/phys_state": "5: LinkUp", f"{top}/ports/1/link_layer": "InfiniBand",
         f"{top}/ports/1/lid": hex(lid), f"{top}/ports/1/sm_lid": "0x1", f"{top}/ports/1/rate": "200 Gb/sec (4X HDR)",
-        f"{top}/ports/1/gids/0": gid(number), f"/sys/class/net/{netdev}/pkey": "0xffff",
+        f"{top}/ports/1/gids/0": gid(number, prefix), f"/sys/class/net/{netdev}/pkey": "0xffff",
     }  # fmt: skip
     files |= {f"{top}/ports/1/pkeys/{index}": pkey for index, pkey in enumerate(pkeys)}
     return Tree(device, netdev, files)
@@ -124,27 +130,36 @@ def host(
     told = {"ip -j -d addr": json.dumps(interfaces), "ip -j -s neigh": json.dumps(neighbours), **(commands or {})}
     if routes is not None:
         told["ip -j route"] = json.dumps(routes)
-    all_files = {path: f"{text}\n" for tree in trees for path, text in tree.files.items()} | dict(files or {})
-    folders: dict[str, list[FolderEntry]] = {"/sys/class/infiniband": [FolderEntry(t.device, "link") for t in trees]}
+    seen, folders = _sysfs(trees)
+    answers: dict[str, CommandAnswer] = {words: said(text) for words, text in told.items()}
+    return Host(name, Answers(answers, files=seen | dict(files or {}), folders=folders))
+
+
+def _sysfs(trees: Sequence[Tree]) -> tuple[dict[str, str], dict[str, list[FolderEntry]]]:
+    files = {path: f"{text}\n" for tree in trees for path, text in tree.files.items()}
+    folders = {"/sys/class/infiniband": [FolderEntry(tree.device, "link") for tree in trees]}
     for tree in trees:
         top = f"/sys/class/infiniband/{tree.device}"
         folders[f"{top}/ports"] = [FolderEntry("1", "folder")]
         folders[f"{top}/device/net"] = [FolderEntry(tree.netdev, "link")]
-    answers: dict[str, CommandAnswer] = {words: said(text) for words, text in told.items()}
-    return Host(name, Answers(answers, files=all_files, folders=folders))
+    return files, folders
 
 
-def path_record(source: int, target: int, slid: int, dlid: int, *, pkey: str = "0xFFFF", mtu: str = "0x85") -> str:
+def path_record(
+    source: int, target: int, slid: int, dlid: int, *, pkey: str = "0xFFFF", mtu: str = "0x85", prefix: int = PREFIX
+) -> str:
     """What ``saquery PR`` prints of a path in the cluster's subnet."""
     fields = {
-        "service_id": "0x0000000000000000", "dgid": gid(target), "sgid": gid(source), "dlid": dlid, "slid": slid,
+        "service_id": "0x0000000000000000", "dgid": gid(target, prefix), "sgid": gid(source, prefix),
+        "dlid": dlid, "slid": slid,
         "hop_flow_raw": "0x0", "tclass": "0x0", "num_path_revers": "0x80", "pkey": pkey, "qos_class": "0x0",
         "sl": "0x1", "mtu": mtu, "rate": "0x91", "pkt_life": "0x92", "preference": "0x0", "resv2": "0x000000000000",
     }  # fmt: skip
     return "PathRecord dump:\n" + "".join(f"\t\t{name:.<24}{value}\n" for name, value in fields.items())
 
 
-def site(*hosts: Host, subnet: Mapping[str, str] | None = None) -> Site:
-    """All of it as a capture."""
-    answers = Answers({words: said(text) for words, text in (subnet or {}).items()})
+def site(*hosts: Host, subnet: Mapping[str, str] | None = None, trees: Sequence[Tree] = ()) -> Site:
+    """All of it as a capture. ``trees``: the devices of the host that asked the subnets."""
+    files, folders = _sysfs(trees)
+    answers = Answers({words: said(text) for words, text in (subnet or {}).items()}, files=files, folders=folders)
     return Site(Origin("capture", "made up", TIME), hosts, answers)
