@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from ibkit.comparison.change import Change, Doubt, Where, changed, one_sided
 from ibkit.comparison.identity import Swap, aligned, renamed, same_name, swaps
 from ibkit.model.fabric import ASIDES, FINDINGS, SWITCH, End, Fabric, FabricPort, Link, Node
-from ibkit.model.graded_links import port_at
 from ibkit.model.ids import prefix_text
 from ibkit.model.rates import generation, lanes, width_speed
+from ibkit.model.routes import port_of
 from ibkit.parsers.erased import Any
 
 
@@ -183,7 +183,7 @@ def _proof_of_end(link: Link, view: Fabric) -> str | None:
     """What a port says that has not this link: nothing where it is not seen, or does not tell."""
     for end in link[:2]:
         node = view.nodes.get(end.guid)
-        port = port_at(node, end.port) if node else None
+        port = port_of(node, end.port) if node else None
         if port is None:
             continue
         if port.peer is not None and port.peer != _peer(link, end):

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from ibkit.model.asics import QUANTUM_FAMILY, SWITCH_IB_FAMILY, asic_of
 from ibkit.model.counters import Congestion, Counted, FabricChange, PortChange
 from ibkit.model.fabric import SWITCH, Fabric, Node
-from ibkit.model.graded_links import port_at
 from ibkit.model.rates import data_gbps, lanes
+from ibkit.model.routes import port_of
 
 COUNTER = "PortXmitWait"
 
@@ -92,5 +92,5 @@ def _family(node: Node) -> str | None:
 
 
 def _link(node: Node, number: int) -> tuple[str | None, str | None]:
-    port = port_at(node, number)
+    port = port_of(node, number)
     return (port.width, port.speed) if port else (None, None)

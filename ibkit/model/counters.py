@@ -217,7 +217,7 @@ def _port_change(before: PortCounters | None, after: PortCounters) -> PortChange
 
 def _with_zeros(port: PortCounters, other: PortCounters) -> dict[str, int | None]:
     """The counters of a sample. One that the other sample has a value of is counted, so its silence here is zero."""
-    zeros = {name: 0 for name in port.zero_if_counted if other.counters.get(name) is not None}
+    zeros: dict[str, int | None] = {name: 0 for name in port.zero_if_counted if other.counters.get(name) is not None}
     return port.counters | zeros if zeros else port.counters
 
 

@@ -1,7 +1,7 @@
 """The grades of all links of a fabric: by their ends where those are known, else by chips and by like links.
 
 A chip's fastest speed is a limit from above: it can settle that a link is at its best, and never that it is slow. To
-run slower than other links of both ends, or than nearly all like HCAs of the same switch, is a suspicion: an older
+run slower than other links of both ends, or than most like HCAs of the same switch, is a suspicion: an older
 card, a longer cable, a long-haul port or a half-rate adapter have their reasons. So it is where two ports support no
 more than they run at, while others of the same two chips do.
 """
@@ -26,6 +26,7 @@ from ibkit.model.link_grade import (
     grade_ends,
 )
 from ibkit.model.rates import generation_of_rank, lane_gbps, lanes, speed_rank, width_speed
+from ibkit.model.routes import port_of
 
 #: An HCA is compared with like HCAs of its switch where there are this many links, and more than this share is alike.
 #: Of one part all should be alike; where the part is not known, it takes more to wonder.
@@ -42,14 +43,6 @@ def grade_links(fabric: Fabric) -> dict[Link, LinkGrade]:
     """The grades of all links, in their order."""
     grader = _Grader(fabric)
     return {link: grader.grade(link) for link in fabric.links}
-
-
-def port_at(node: Node, number: int) -> FabricPort | None:
-    """A node's port by its number; ports are in order, and mostly without a gap."""
-    ports = node.ports
-    if 0 < number <= len(ports) and ports[number - 1].number == number:
-        return ports[number - 1]
-    return next((port for port in ports if port.number == number), None)
 
 
 class _Grader:
@@ -78,7 +71,7 @@ class _Grader:
         return (None if plane else self._like.suspicion(link, a, b)) or grade
 
     def _by_ends(self, link: Link, a: Node, b: Node, *, is_plane: bool) -> LinkGrade:
-        ports = port_at(a, link.a.port), port_at(b, link.b.port)
+        ports = port_of(a, link.a.port), port_of(b, link.b.port)
         has_hca = CHANNEL_ADAPTER in (a.type, b.type)
         key = (link.width, link.speed, has_hca, is_plane, *(_abilities(port) for port in ports))
         grade = self._known.get(key)
@@ -128,7 +121,7 @@ def _planes(fabric: Fabric) -> dict[Link, _PlaneGroup]:
         if lanes(link.width) != 1:
             continue
         nodes = [fabric.nodes[end.guid] for end in link[:2]]
-        ports = [port_at(node, end.port) for node, end in zip(nodes, (link.a, link.b), strict=True)]
+        ports = [port_of(node, end.port) for node, end in zip(nodes, (link.a, link.b), strict=True)]
         number = next((port.plane for port in ports if port and port.plane is not None), None)
         if number is not None or speed_rank(link.speed) == _XDR:
             devices = [node.system_image_guid or node.guid for node in nodes]
@@ -181,7 +174,7 @@ class _LikeLinks:
             return LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links")
         usual = self._usual(a, b)
         if usual is not None and rate < usual[0]:
-            text = f"the other HCAs of this kind here run at {usual[1]}: another card, or a fault"
+            text = f"most HCAs of this kind here run at {usual[1]}: another card, or a fault"
             return LinkGrade(SUSPECTED, HCAS_FASTER, text)
         return None
 
