@@ -17,7 +17,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.fabric import SWITCH, End, Fabric
 from ibkit.model.ids import Guid
-from ibkit.model.partitions import IntendedPartition, Partitions, look_at
+from ibkit.model.partitions import IntendedPartition, Partitions, described, look_at
 from ibkit.model.routes import Owners, end_ports, lid_of, owners_of
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import ibdiagnet_csv, partitions_conf, saquery, sminfo, smpquery
@@ -68,7 +68,11 @@ def collect_partitions(source: Source, fabric: Fabric | None = None, through: Th
     complete = fabric.complete if ends else None
     if missing := asking.missing(ends):
         problems.append(_untold(fabric, missing, len(ends)))
-    if missing or not all(port.whole for port in ports):
+    cut = [port for port in ports if not port.whole]
+    if cut and not missing:
+        text = f"{described(cut)} known by a part of the P_Key table alone: a block or row of it is missing"
+        problems.append(Problem("no-table", text, cut[0].line, cut[0].source))
+    if missing or cut:
         complete = False
     elif ports and complete is False:
         problems.append(

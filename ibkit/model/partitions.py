@@ -175,18 +175,18 @@ def look_at(partitions: Partitions) -> tuple[Problem, ...]:
     moved = [port for port in whole if port.default_index]
     found = []
     if lost:
-        text = f"{_ports(lost)} not in the default partition {DEFAULT_PARTITION:#06x}: no way to the subnet manager"
+        text = f"{described(lost)} not in the default partition {DEFAULT_PARTITION:#06x}: no way to the subnet manager"
         found.append(Problem("no-default", text, lost[0].line, lost[0].source))
     for port in whole:
         is_manager = partitions.manager is not None and port.port_guid == partitions.manager
         if is_manager and port.membership(DEFAULT_PARTITION) == LIMITED:
-            text = f"{_ports([port])} where the subnet manager runs, a limited member of the default partition"
+            text = f"{described([port])} where the subnet manager runs, a limited member of the default partition"
             found.append(
                 Problem("manager-not-full", f"{text}: limited members cannot reach it", port.line, port.source)
             )
     if moved:
         text = (
-            f"{_ports(moved)} with the default partition's key not at index 0 (the first has it at "
+            f"{described(moved)} with the default partition's key not at index 0 (the first has it at "
             f"{moved[0].default_index}): programs that take index 0 use another partition"
         )
         found.append(Problem("default-not-first", text, moved[0].line, moved[0].source))
@@ -214,7 +214,7 @@ def mute_pairs(groups: Sequence[Group]) -> int:
     return count
 
 
-def _ports(ports: Sequence[PortKeys]) -> str:
+def described(ports: Sequence[PortKeys]) -> str:
     """``c001 mlx5_0 port 1 is``, ``3 ports, the first c001 mlx5_0 port 1, are``."""
     first = ports[0]
     where = first.name or (str(first.guid) if first.guid else f"LID {first.lid}" if first.lid else "a port")

@@ -229,6 +229,16 @@ def test_a_record_that_is_cut(tmp_path: Path) -> None:
     assert "cut-record" in [problem.kind for problem in made.problems]
 
 
+def test_a_later_block_without_the_first_one(tmp_path: Path) -> None:
+    file = tmp_path / "block1.txt"
+    first = BULK[: BULK.index("PKeyTableRecord dump:", 1)]
+    file.write_text(first.replace("Block......................0", "Block......................1"))
+    made = collect_partitions(open_site(str(file)).subnet)
+    assert (made.complete, [port.whole for port in made.ports]) == (False, [False])
+    assert [problem.kind for problem in made.problems] == ["no-table"]
+    assert "known by a part of the P_Key table alone" in made.problems[0].text
+
+
 def test_the_tables_of_two_ports_alone() -> None:
     source = Recorded(heard("smpquery pkeys 1 1", table(0xFFFF)), heard("smpquery pkeys 2 1", table(0x7FFF)))
     net = small()
