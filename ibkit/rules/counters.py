@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ibkit.model.congestion import with_congestion
+from ibkit.model.congestion import congestion
 from ibkit.model.fabric import End
 from ibkit.model.findings import INFO, WARNING, Fact, Finding, Undecided, all_of
 from ibkit.rules.evidence import CHANGE, COUNTERS, Evidence, counted, first_few
@@ -225,7 +225,7 @@ _DISCARD_DETAILS = {
     "R28", "congestion", INFO, needs=(CHANGE,), limits=(Limit("share", 0.1, "parts of the time, 1 being all of it"),),
     source="NVIDIA's ibdiagnet manual, Congestion Assessment on InfiniBand Links (the unit of PortXmitWait)",
 )  # fmt: skip
-def congestion(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
+def congested(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port had data and could not send it for a great part of the time.
 
     Threshold: a tenth of the time between two samples, worked out from PortXmitWait by the chip's own unit; raw counts
@@ -241,10 +241,10 @@ def congestion(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecid
     """
     assert evidence.change is not None
     known = False
-    for one in with_congestion(evidence.change, evidence.fabric).ports:
-        told = one.congestion
-        known |= told is not None and told.ratio is not None
-        if told and told.ratio is not None and told.ratio >= limits["share"]:
+    for one in evidence.change.ports:
+        told = congestion(one, evidence.change.seconds, evidence.fabric)
+        known |= told.ratio is not None
+        if told.ratio is not None and told.ratio >= limits["share"]:
             end = evidence.end_of(one.port)
             least = "at least " if told.at_least else ""
             what = f"data waited {least}{told.ratio:.0%} of the time {period(evidence)}"
