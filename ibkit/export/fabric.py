@@ -72,6 +72,10 @@ def fabric_document(
         "complete": fabric.complete,
         "problems": [_problem(problem) for problem in fabric.problems],
         "nodes": [_node(node) for node in selection.nodes],
+        "systems": [
+            {"system_image_guid": str(guid), "nodes": [str(node.guid) for node in nodes]}
+            for guid, nodes in fabric.systems().items()
+        ],
     }
     if grades is None:
         document["links"] = [_link(link) for link in selection.links]

@@ -127,12 +127,14 @@ class Fabric(NamedTuple):
     source: str | None = None
 
     def systems(self) -> dict[Guid, list[Node]]:
-        """The nodes by system image GUID: chips of one box, virtual switches of one switch, ports of one adapter."""
+        """By system image GUID: switches and routers that are one box, such as the chips of a director or of a router,
+        or the virtual switches (SWIDs) of one switch.
+        """
         systems: dict[Guid, list[Node]] = {}
         for node in self.nodes.values():
-            if node.system_image_guid:
+            if node.system_image_guid and node.type in (SWITCH, ROUTER):
                 systems.setdefault(node.system_image_guid, []).append(node)
-        return systems
+        return {guid: nodes for guid, nodes in systems.items() if len(nodes) > 1}
 
     def number_of(self, node_type: str) -> int:
         """How many nodes have this type."""

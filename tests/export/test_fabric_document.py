@@ -59,7 +59,7 @@ def test_every_sample_fits_the_schema(name: str) -> None:
 
 def test_the_contract() -> None:
     made = fabric_document(fabric_of("topology.txt"))
-    assert list(made) == ["schema", "summary", "complete", "problems", "nodes", "links"]
+    assert list(made) == ["schema", "summary", "complete", "problems", "nodes", "systems", "links"]
     assert made["schema"] == "ibkit.fabric/1"
     assert made["summary"] == {"switches": 2, "channel_adapters": 2, "routers": 0, "aggregation_nodes": 0, "links": 4}
     assert made["nodes"][1] == {
