@@ -116,6 +116,7 @@ def test_the_recorded_odd_file() -> None:
         ("10.0.0.1, fe80::1", "acm-address-is-name", "10.0.0.1"),
         (f"n {GID}, fe80::2", "acm-bad-gid", "one GID a line"),
         (f"n {GID} fe80::2, more", "acm-second-gid", "line of its own"),
+        (f"n {GID}\tfe80::2\tmore", "acm-second-gid", "line of its own"),
         ("n ff12::1", "acm-no-port-gid", "port GUID"),
         ("n ::", "acm-no-port-gid", "port GUID"),
         ("n fe80::", "acm-no-port-gid", "port GUID"),
@@ -364,6 +365,12 @@ words = st.sampled_from([
     *ROUTES.split("\n")[8:12],
 ])  # fmt: skip
 texts |= st.lists(words, max_size=40).map(" ".join)
+
+
+@pytest.mark.parametrize("blank", ["\xa0", "\x1c", "\x85", "\u2003"])
+def test_blanks_that_c_does_not_know(blank: str) -> None:
+    """They are parts of words to ibacm."""
+    assert [one.name for one in of_hosts(f"n {GID} {blank}\n{blank} {blank}\n")] == ["acm-ignored-words", "acm-bad-gid"]
 
 
 @given(texts, texts, texts, texts, st.booleans())

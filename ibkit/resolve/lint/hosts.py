@@ -51,8 +51,7 @@ def hosts_findings(
 
 def _bad_gid(page: Page, problem: Problem) -> Finding:
     text = page.line(problem.line)
-    words = text.split()
-    word = words[1] if len(words) > 1 else ""
+    key, word, *_ = *text.split(), "", ""
     if text.startswith("#"):
         what = "an indented comment: ibacm reads it as an entry and logs an error"
         return page.finding("acm-indented-comment", INFO, what, "put the # into the first column", problem.line)
@@ -64,7 +63,7 @@ def _bad_gid(page: Page, problem: Problem) -> Finding:
         fix = "write the whole GID: the subnet prefix, then the port GUID"
     elif "%" in word or "/" in word:
         fix = "write the GID without what follows % or /"
-    elif gid_of(words[0]) is not None:
+    elif gid_of(key) is not None:
         fix = "write the key first, then the GID"
     else:
         fix = "write the GID as an IPv6 address is written, such as fe80::c42:a103:0:21"
@@ -85,7 +84,7 @@ def _about_key(page: Page, entry: HostEntry) -> Iterator[Finding]:
 
 
 def _about_rest(page: Page, entry: HostEntry) -> Finding:
-    if gid_of(entry.rest.split()[0].rstrip(",;")) is None:
+    if gid_of(entry.rest.replace("\t", " ").partition(" ")[0].rstrip(",;")) is None:
         what = f"ibacm ignores what follows the GID: {entry.rest[:60]!r}"
         return page.finding("acm-ignored-words", INFO, what, "start a remark with #, or remove it", entry.line)
     what = "two GIDs on the line: ibacm uses the first only"
