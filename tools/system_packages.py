@@ -79,6 +79,15 @@ NEEDS = {
     ),
     "graphviz": Need(("dot",), (), {"apt-get": "graphviz", "dnf": "graphviz", "zypper": "graphviz"}),
     "iproute": Need(("ip", "rdma"), (), {"apt-get": "iproute2", "dnf": "iproute", "zypper": "iproute2"}),
+    # Jobs that are launched. Both can be installed beside each other: their commands have the MPI's name behind a dot.
+    "openmpi": Need(
+        ("mpirun.openmpi", "mpicc.openmpi"),
+        (),
+        {"apt-get": "libopenmpi-dev", "dnf": "openmpi-devel", "zypper": "openmpi4-devel"},
+    ),
+    "mpich": Need(
+        ("mpiexec.hydra", "mpicc.mpich"), (), {"apt-get": "libmpich-dev", "dnf": "mpich-devel", "zypper": "mpich-devel"}
+    ),
     # Debian and its children split it off the interpreter; elsewhere it is a part of it.
     "venv": Need((), (os.path.join(os.path.dirname(os.__file__), "ensurepip"),), {"apt-get": f"python{_MINOR}-venv"}),
 }
@@ -86,7 +95,7 @@ NEEDS = {
 #: What the tests use.
 TEST_NEEDS = (
     "ibsim", "opensm", "infiniband-diags", "tmux", "pyverbs", "iproute", "ibacm", "gcc", "libc", "libibverbs-dev",
-    "graphviz",
+    "graphviz", "openmpi", "mpich",
 )  # fmt: skip
 #: What Debian's packages of these would start at once on a host with an InfiniBand port.
 _SERVICES = {

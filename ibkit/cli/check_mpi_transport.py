@@ -1,6 +1,14 @@
 """Did the ranks of a job really use InfiniBand? Reads the job's own output: a log, a folder, standard input (-), or the
 job in a capture (--from CAPTURE without a target).
 
+Or runs the job itself:
+
+  ibkit check-mpi-transport [NAME] -- mpirun -np 2 ./a.out ...
+  ibkit check-mpi-transport ./a.out                with the mpirun of its MPI
+
+Its output is passed through, the verdict comes after it, on stderr; with --json or --csv that is on stdout, and all of
+the job's output on stderr. Where the job's exit status is not 0 it is ibkit's, too.
+
 verdict: ib, roce, iwarp, rdma (verbs, link layer not shown), opa, efa, slingshot, ipoib, tcp, shm (one host), mixed,
 none (no data path was established) or unknown. docs/check-mpi-transport.md says what each one stands on.
 
@@ -11,8 +19,10 @@ exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TextIO
 
 from ibkit.cli.output import note, origin_line, print_csv, print_json, print_problems
 from ibkit.display import clean
@@ -20,6 +30,7 @@ from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
 from ibkit.export.mpi_sentence import LAYERS, sentence
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair
+from ibkit.sources.opening import open_site
 
 OUTPUTS = ("json", "csv")
 
@@ -31,38 +42,91 @@ _SHOWN_EVIDENCE = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The target."""
-    parser.add_argument("target", nargs="?", metavar="TARGET", help="a log, a folder of logs, or - for standard input")
-    parser.add_argument("command", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="TARGET",
+        help="a log, a folder of logs, - for standard input, or a program to launch",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge the job, print the answer and return the exit status."""
-    from ibkit.transport.job import Job, job_of_site, open_job
+    from ibkit.transport.job import Job, is_program, job_of_site, open_job
     from ibkit.transport.verdict import judge
 
-    if args.command:
-        raise IbkitError("launching a job is not built yet: run it, and give its output")
+    if args.launched is not None or (args.target and args.from_path is None and is_program(args.target)):
+        return _launch(args)
     job: Job
     if args.from_path is None:
         if args.target is None:
             raise IbkitError("name a log, a folder of logs, - for standard input, or a capture with --from")
         job = open_job(args.target)
     else:
-        from ibkit.sources.opening import open_site
-
         site = open_site(args.from_path)
         note(origin_line(site.origin))
         job = job_of_site(site) if args.target is None else open_job(args.target)._replace(hosts=site.hosts)
-    answer = judge(job)
+    return _tell(args, judge(job))
+
+
+def _tell(args: argparse.Namespace, answer: JobVerdict, *, for_people: TextIO | None = None) -> int:
     if args.json:
         print_json(mpi_document(answer))
     elif args.csv:
         print_csv(COLUMNS, mpi_rows(answer))
     else:
         for line in lines(answer):
-            print(line)
+            print(line, file=for_people)
     print_problems(answer.problems)
     return _EXIT_OF.get(answer.status, EXIT_FINDING)
+
+
+def _launch(args: argparse.Namespace) -> int:
+    """Run the job, then judge it. Its failure is more than any verdict."""
+    import os
+
+    from ibkit.sources.launched import launch
+    from ibkit.transport.launching import command_for, judge_launched, prepare
+
+    if args.from_path is not None:
+        raise IbkitError("--from and a job to be launched exclude each other: a capture starts nothing")
+    (host,) = open_site(None).hosts
+    environment = dict(os.environ)
+    argv = args.launched if args.launched is not None else command_for(host.source, args.target, environment)
+    if not argv:
+        raise IbkitError("a command must follow `--`: ibkit check-mpi-transport -- mpirun -np 2 ./a.out")
+    ready = prepare(host.source, argv, environment)
+    note(f"running {clean(' '.join(ready.argv), 400)}")
+    note(f"added to its environment: {' '.join(f'{name}={value}' for name, value in ready.variables.items()) or '-'}")
+    if ready.kept:
+        note(f"left as you have set it, so that lines may be missing: {' '.join(ready.kept)}")
+    stdout = _writer(sys.stderr if args.json or args.csv else sys.stdout)
+    ended = launch(ready.argv, ready.variables, stdout, _writer(sys.stderr))
+    if ended.output_lost is not None:
+        raise ended.output_lost
+    target = args.target or " ".join(argv)
+    try:
+        status = _tell(args, judge_launched(target, argv, ready, ended, environment, host), for_people=sys.stderr)
+    except IbkitError as error:
+        if not ended.exit_status:
+            raise
+        note(clean(str(error), 2000))
+        status = EXIT_UNDECIDED
+    if ended.exit_status:
+        note(f"the job ended with exit status {ended.exit_status}, and so does this")
+        return ended.exit_status
+    return status
+
+
+def _writer(stream: TextIO) -> Callable[[bytes], None]:
+    """Bytes, as they are, at once, behind what was printed before."""
+
+    def write(data: bytes) -> None:
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+
+    return write
 
 
 def lines(answer: JobVerdict) -> Iterator[str]:

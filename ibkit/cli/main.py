@@ -17,11 +17,15 @@ DEBUG_VARIABLE = "IBKIT_DEBUG"
 
 
 class Command(NamedTuple):
-    """A sub-command: its module below ibkit.cli has ``OUTPUTS``, ``add_arguments(parser)`` and ``run(args)``."""
+    """A sub-command: its module below ibkit.cli has ``OUTPUTS``, ``add_arguments(parser)`` and ``run(args)``.
+
+    ``launches``: what stands behind ``--`` is the command line of another program, and becomes ``args.launched``.
+    """
 
     name: str
     help: str
     module: str
+    launches: bool = False
 
 
 COMMANDS = (
@@ -39,7 +43,7 @@ COMMANDS = (
     Command("consumers", "which processes and kernel services use the RDMA devices", "consumers"),
     Command("resolve", "address or name to GID, P_Key and path, from every source that knows it", "resolve"),
     Command("cache", "the cache of addresses: show, fill, check, give it to ibacm", "cache"),
-    Command("check-mpi-transport", "did the ranks of a job really use InfiniBand?", "check_mpi_transport"),
+    Command("check-mpi-transport", "did the ranks of a job really use InfiniBand?", "check_mpi_transport", True),
     Command("tui", "all of it on one screen, live or replayed", "tui"),
     Command("capture", "record what this host and its subnet say, to replay it elsewhere", "capture"),
     Command("record", "record again and again into one file, to look back", "record"),
@@ -131,6 +135,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     top.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
     top.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    argv, launched = _without_launched(argv)
     given = top.parse_args(argv)
     if given.command is None:
         top.print_help(sys.stderr)
@@ -143,7 +148,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         prog=f"ibkit {command.name}", description=module.__doc__, allow_abbrev=False,
         formatter_class=_formatter,
     )  # fmt: skip
-    parser.set_defaults(run=module.run, from_path=given.from_path)
+    parser.set_defaults(run=module.run, from_path=given.from_path, launched=launched)
     parser.add_argument(
         "--from", dest="from_path", metavar="PATH", default=given.from_path,
         help="a capture, or one tool's raw output, instead of this host",
@@ -157,6 +162,16 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for output in ("json", "csv"):
         setattr(args, output, getattr(args, output, False))
     return args
+
+
+def _without_launched(argv: list[str]) -> tuple[list[str], list[str] | None]:
+    """The arguments before ``--`` and the command line behind it, where a command takes one: argparse, whose ways with
+    ``--`` differ from version to version, does not see it.
+    """
+    place = argv.index("--") if "--" in argv else len(argv)
+    if place < len(argv) and any(command.launches and command.name in argv[:place] for command in COMMANDS):
+        return argv[:place], argv[place + 1 :]
+    return argv, None
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

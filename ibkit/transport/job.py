@@ -81,6 +81,17 @@ def open_job(target: str) -> Job:
     return Job(target, (Log(target, _unpacked(target, partial(_open, target))),))
 
 
+def is_program(path: str) -> bool:
+    """Whether this is a program that can be run."""
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
 def _open(path: str) -> Bytes:
     """A plain file, or a pipe that the user named (``<(...)``). Raises UnreadableInput."""
     try:
@@ -97,7 +108,7 @@ def _open(path: str) -> Bytes:
 
 
 def _refuse(path: str) -> None:
-    """Say of a program that it is one: launching jobs comes later."""
+    """Say of a program or a script that it is none; a program was launched before anybody came here."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return
@@ -108,9 +119,9 @@ def _refuse(path: str) -> None:
     if head == _ZSTD:
         raise UnreadableInput(f"{path}: packed with zstd, which is not read; unpack it first (zstdcat)")
     if head == b"\x7fELF":
-        raise UnreadableInput(f"{path}: a program; launching one is not built yet: run it, and give its output")
+        raise UnreadableInput(f"{path}: a program, not a log; to launch it here: ibkit check-mpi-transport {path}")
     if head[:2] == b"#!":
-        raise UnreadableInput(f"{path}: a script; launching one is not built yet: run it, and give its output")
+        raise UnreadableInput(f"{path}: a script, not a log; to launch it: ibkit check-mpi-transport -- {path}")
 
 
 def _unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:

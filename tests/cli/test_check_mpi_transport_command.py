@@ -73,11 +73,12 @@ def test_the_first_line_is_the_verdict(
     ("arguments", "words"),
     [
         (["no-such-file"], "No such file"),
-        (["pid:1"], "not looked at yet"),
         ([], "name a log"),
         (["--from", str(ROOT / "fixtures/roce-host")], "holds no job"),
-        (["a.out", "--", "mpirun", "./a.out"], "not built yet"),
-        ([sys.executable], "program"),
+        (["--"], "a command must follow"),
+        (["--from", str(ROOT / "fixtures/roce-host"), "--", "true"], "exclude each other"),
+        (["--", "/no/such/mpirun"], "cannot be started"),
+        ([str(ROOT / "tools/rxe-guest/init.sh")], "a script, not a log"),
         ([str(ROOT / "tests/parsers/recorded/ibstat-rxe.txt")], "ibkit status"),
     ],
 )

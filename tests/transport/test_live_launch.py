@@ -1,0 +1,271 @@
+"""Jobs that are launched: what they are told, what passes through, and real ones of the MPIs that are installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support.answers import Answers
+from support.schemas import strict
+
+from ibkit.errors import UnreadableInput
+from ibkit.sources.base import CommandAnswer
+from ibkit.sources.launched import Kept, launch
+from ibkit.transport.launching import Runtime, command_for, prepare, verbosity
+
+ROOT = Path(__file__).parents[2]
+SUPPORT = ROOT / "tests/support"
+#: Whole lines of `mpirun --version`: Open MPI 4.1.4 and MPICH 4.0.2 of Debian 12; the others after their sources.
+OPENMPI = "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n"
+OPENMPI_5 = "mpirun (Open MPI) 5.0.3\n"
+HYDRA = (
+    "HYDRA build details:\n    Version:                                 {}\n    Configure options:  "
+    "'--with-hwloc-prefix=/usr' '--with-device=ch4:ucx' 'FFLAGS=-O2'\n"
+)
+INTEL = "Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307 (id: d82b3071db)\n"
+BECOME_ROOT = [] if os.geteuid() == 0 else ["sudo", "-n"]
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def launcher(text: str, name: str = "mpirun") -> Answers:
+    return Answers({f"{name} --version": CommandAnswer((), text.encode(), exit_status=0)})
+
+
+# -- what a runtime is told
+
+
+@pytest.mark.parametrize(
+    ("text", "runtime"),
+    [
+        (OPENMPI, Runtime("Open MPI", "4.1.4")),
+        (OPENMPI_5, Runtime("Open MPI", "5.0.3")),
+        (HYDRA.format("4.0.2"), Runtime("MPICH", "4.0.2", "ch4:ucx")),
+        (INTEL, Runtime("Intel MPI", "2021.9")),
+        ("something else 4.1\n", Runtime()),
+        ("", Runtime()),
+        ("(Open MPI) " + "9" * 5000, Runtime("Open MPI", "9999")),
+    ],
+)
+def test_a_launcher_says_what_it_is(text: str, runtime: Runtime) -> None:
+    assert prepare(launcher(text), ["mpirun", "./a"], {}).runtime == runtime
+
+
+@pytest.mark.parametrize(
+    ("version", "level"), [("3.4", "1"), ("4.0.2", "1"), ("4.2.3", "1"), ("4.3.0", "2"), ("5.0", "2")]
+)
+def test_mpich_before_4_3_gets_no_level_that_ends_the_job(version: str, level: str) -> None:
+    """MPICH 4.0.2 ends a job at MPIR_CVAR_DEBUG_SUMMARY=2: "Unable to parse environment variable"."""
+    assert verbosity(Runtime("MPICH", version))["MPIR_CVAR_DEBUG_SUMMARY"] == level
+
+
+def test_open_mpi_5_prints_its_table_and_older_ones_take_no_notice_of_it() -> None:
+    assert "OMPI_MCA_hook_comm_method_display" in verbosity(Runtime("Open MPI", "5.0.3"))
+    assert "OMPI_MCA_hook_comm_method_display" not in verbosity(Runtime("Open MPI", "4.1.4"))
+
+
+def test_open_mpis_launcher_takes_other_variables_along_by_name() -> None:
+    ready = prepare(launcher(OPENMPI), ["timeout", "9", "mpirun", "-np", "2", "./a"], {})
+    assert ready.argv == ("timeout", "9", "mpirun", "-x", "UCX_LOG_LEVEL", "-x", "NCCL_DEBUG", "-np", "2", "./a")
+    assert ready.variables["UCX_LOG_LEVEL"] == "info"
+
+
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        (["-x", "UCX_LOG_LEVEL=warn"], {}),
+        (["-x", "UCX_LOG_LEVEL"], {}),
+        ([], {"UCX_LOG_LEVEL": "debug"}),
+    ],
+)
+def test_what_the_user_has_set_stays(words: list[str], environment: dict[str, str]) -> None:
+    ready = prepare(launcher(OPENMPI), ["mpirun", *words, "./a"], environment)
+    assert "UCX_LOG_LEVEL" not in ready.variables
+    assert "UCX_LOG_LEVEL" in ready.kept
+    assert ready.argv[:3] == ("mpirun", "-x", "NCCL_DEBUG")
+
+
+def test_a_list_of_variables_in_a_parameter_stands_alone() -> None:
+    argv = ("mpirun", "--mca", "mca_base_env_list", "A=1", "./a")
+    assert prepare(launcher(OPENMPI), argv, {}).argv == argv
+
+
+def test_only_launchers_are_asked_for_their_version() -> None:
+    """A program of the user's that is called like one must not be started twice."""
+    ready = prepare(Answers({}), ["./mpirun_test.sh", "mpirun-all", "x"], {})
+    assert ready.runtime == Runtime()
+    assert ready.variables["UCX_LOG_LEVEL"] == "info"
+
+
+def test_a_program_alone_gets_the_launcher_of_its_own_mpi() -> None:
+    linked = CommandAnswer((), b"\tlibmpich.so.12 => /lib/libmpich.so.12 (0x00007f)\n", exit_status=0)
+    both = {
+        "ldd ./a": linked,
+        "mpirun --version": CommandAnswer((), OPENMPI.encode()),
+        "mpiexec.hydra --version": CommandAnswer((), HYDRA.format("4.0.2").encode()),
+    }
+    assert command_for(Answers(both), "a", {}) == ("mpiexec.hydra", "-np", "2", "./a")
+    assert command_for(Answers(both), "a", {"SLURM_JOB_ID": "7"}) == ("mpiexec.hydra", "./a")
+    del both["mpiexec.hydra --version"]
+    with pytest.raises(UnreadableInput, match=r"no launcher of MPICH.*there is mpirun \(Open MPI\)"):
+        command_for(Answers(both), "a", {})
+
+
+# -- what passes through
+
+
+def run(script: str, max_bytes: int | None = None) -> tuple[int, bytes, bytes, bytes]:
+    out: list[bytes] = []
+    err: list[bytes] = []
+    ended = launch([sys.executable, "-c", script], {"IBKIT_ADDED": "yes"}, out.append, err.append)
+    stream = ended.stdout.open()
+    kept = b"".join(iter(lambda: stream.read(1 << 16), b""))
+    return ended.exit_status, b"".join(out), b"".join(err), kept
+
+
+def test_bytes_and_exit_status_pass_through() -> None:
+    script = (
+        "import os, sys; os.write(1, bytes(range(256))); os.write(2, os.environ['IBKIT_ADDED'].encode()); sys.exit(9)"
+    )
+    assert run(script) == (9, bytes(range(256)), b"yes", bytes(range(256)))
+
+
+def test_a_signal_that_ended_the_job_is_told_as_a_shell_does() -> None:
+    assert run("import os; os.kill(os.getpid(), 9)")[0] == 137
+
+
+def test_what_a_job_leaves_running_is_neither_waited_for_nor_ended(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    script = (
+        "import subprocess, sys; child = subprocess.Popen(['sleep', '20']); "
+        f"open({str(pid_file)!r}, 'w').write(str(child.pid)); print('done')"
+    )
+    started = time.monotonic()
+    status, out, _, _ = run(script)
+    assert (status, out) == (0, b"done\n")
+    assert time.monotonic() - started < 10
+    os.kill(int(pid_file.read_text()), signal.SIGKILL)  # raises where it is gone already
+
+
+def test_what_does_not_start_is_said() -> None:
+    with pytest.raises(UnreadableInput, match="cannot be started: No such file"):
+        launch(["/no/such/mpirun"], {}, lambda _: None, lambda _: None)
+
+
+def test_a_job_without_a_reader_learns_it_and_is_not_killed() -> None:
+    def broken(_: bytes) -> None:
+        raise BrokenPipeError
+
+    script = (
+        "import os, sys\nos.write(1, b'x')\n"
+        "try:\n  [os.write(1, b'y' * 70000) for _ in range(9)]\nexcept BrokenPipeError: sys.exit(5)"
+    )
+    ended = launch([sys.executable, "-c", script], {}, broken, lambda _: None)
+    assert ended.exit_status == 5
+    assert isinstance(ended.output_lost, BrokenPipeError)
+
+
+def test_what_is_kept_has_a_limit_that_is_said() -> None:
+    kept = Kept(max_bytes=1 << 20)
+    for _ in range(3):
+        kept.add(b"x" * 700_000)
+    assert kept.size == 1 << 20
+    assert kept.cut == "only the first 1 MiB were read"
+
+
+def test_signals_reach_the_job_and_nobody_else() -> None:
+    """SIGTERM for ibkit is the job's: it ends as it likes, and the verdict still comes."""
+    script = (
+        "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(3)); print('ready', flush=True); "
+        "time.sleep(30)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ibkit", "check-mpi-transport", "--", sys.executable, "-c", script],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 3
+    assert b"the job ended with exit status 3" in err
+
+
+# -- real jobs
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mpi")
+    for name in ("openmpi", "mpich"):
+        compiler = f"mpicc.{name}"
+        done = subprocess.run(
+            [compiler, SUPPORT / "ring.c", "-o", folder / f"ring.{name}"], capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def judged(command: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ibkit", "check-mpi-transport", *options, "--", *command],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
+        env={**os.environ, **AS_ROOT, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+@pytest.mark.needs("openmpi", "mpich")
+@pytest.mark.parametrize(
+    ("command", "options", "verdict", "status", "runtime"),
+    [
+        ("mpirun.openmpi --oversubscribe -np 2 {}/ring.openmpi 9", (), "shm", 0, "Open MPI 4"),
+        ("mpirun.openmpi --oversubscribe -np 2 --mca btl tcp,self {}/ring.openmpi 9", (), "tcp", 1, "Open MPI 4"),
+        ("mpirun.openmpi --oversubscribe -np 2 {}/ring.openmpi 9 7", (), "shm", 7, "Open MPI 4"),
+        ("mpiexec.hydra -n 2 {}/ring.mpich 9", (), "shm", 0, "MPICH 4"),
+    ],
+)
+def test_a_real_job_on_this_host(
+    programs: Path, command: str, options: tuple[str, ...], verdict: str, status: int, runtime: str
+) -> None:
+    done = judged(command.format(programs).split(), *options, "--json")
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, strict("mpi"))
+    (layer,) = document["layers"]
+    assert (layer["verdict"], done.returncode, layer["ranks"]) == (verdict, status, 2)
+    assert f"{layer['runtime']} {layer['version']}".startswith(runtime)
+    assert "rank 1 of 2 done" in done.stderr
+
+
+@pytest.mark.needs("openmpi", "mpich")
+def test_a_real_jobs_own_output_is_on_stdout_and_the_answer_on_stderr(programs: Path) -> None:
+    done = judged(["mpirun.openmpi", "--oversubscribe", "-np", "2", str(programs / "ring.openmpi")])
+    assert sorted(done.stdout.splitlines()) == ["rank 0 of 2 done", "rank 1 of 2 done"]
+    assert "shared memory on one host, as expected" in done.stderr
+
+
+@pytest.mark.needs("openmpi", "mpich", "iproute")
+@pytest.mark.parametrize("pml", ["ob1", "ucx"])
+def test_a_real_job_on_two_hosts(programs: Path, tmp_path: Path, pml: str) -> None:
+    """Two network namespaces, each with a host name and Open MPI's own daemon: TCP, told by both ends."""
+    mca = f"--mca pml {pml} --mca pml_ucx_tls any --mca pml_ucx_devices any --mca plm_rsh_agent {tmp_path}/agent"
+    command = f"mpirun.openmpi --host nodea:1,nodeb:1 {mca} -np 2 {programs}/ring.openmpi"
+    ibkit = [sys.executable, "-m", "ibkit", "check-mpi-transport", "--json", "--", *command.split()]
+    variables = [f"{name}={value}" for name, value in {**AS_ROOT, "PYTHONPATH": str(ROOT)}.items()]
+    done = subprocess.run(
+        [*BECOME_ROOT, "env", *variables, "sh", SUPPORT / "two_hosts.sh", tmp_path, *ibkit],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
+    )  # fmt: skip
+    if not done.stdout and not (tmp_path / "agent").exists():
+        pytest.skip(f"no network namespaces here: {done.stderr[-200:]}")
+    document = json.loads(done.stdout)
+    assert (document["verdict"], document["status"]) == ("tcp", "by-configuration" if pml == "ob1" else "fallback")
+    assert [(pair["a"], pair["b"], pair["transport"]) for pair in document["layers"][0]["pairs"]] == [
+        ("nodea", "nodeb", "tcp")
+    ]
+    assert {evidence["host"] for evidence in document["evidence"] if evidence["transport"]} == {"nodea", "nodeb"}
