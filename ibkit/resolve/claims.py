@@ -109,12 +109,13 @@ def of_acm(view: View, query: Query) -> Iterator[Claim]:
     """What the running ibacm has in its caches, one for each of its endpoints. It tells no ages: an entry may be as old
     as the service, or come from its hosts file.
     """
-    from ibkit.collectors.acm import ask_acm
+    from ibkit.collectors.acm import PATH_SECONDS, ask_acm
 
     if view.acm.address is None or query.kind not in (queries.NAME, queries.IP4, queries.IP6):
         return
     word = query.name.partition("%")[0]
-    for answer in ask_acm(view.source, view.acm, *key_of(word)):
+    seconds = 0 if view.many else PATH_SECONDS  # a thousand unknown names must not cost half a second each
+    for answer in ask_acm(view.source, view.acm, *key_of(word), seconds=seconds):
         path = answer.path
         if path and path.dgid:
             where = f"endpoint {answer.endpoint.number}" if answer.endpoint else "an endpoint"

@@ -99,6 +99,7 @@ class View:
         self.through = through
         self.now = now
         self.is_live = site.origin.kind == "live"
+        self.many = many
         self.administrator = Administrator(self.subnet, is_live=self.is_live, many=many)
         self._cache = cache
         self._remembered: dict[str, Sequence[Entry]] = {}
