@@ -81,17 +81,17 @@ def _nothing(_: str) -> None:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    seconds = _number(text)
     if not 1 <= seconds <= 86400:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"not a number of seconds from 1 to 86400 (a day): {text[:40]}")
     return seconds
 
 
 def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise ValueError(text)
-    return count
+    count = _number(text)
+    if not (1 <= count < 1e9 and count == int(count)):
+        raise argparse.ArgumentTypeError(f"not a whole number above 0: {text[:40]}")
+    return int(count)
 
 
 def _bytes(text: str) -> int:
@@ -99,7 +99,15 @@ def _bytes(text: str) -> int:
     number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
     if number[-1:] in _UNITS and number[-1:]:
         number, unit = number[:-1], number[-1]
-    size = float(number) * _UNITS[unit]
+    size = _number(number) * _UNITS[unit]
     if not 1 << 20 <= size <= 1 << 50:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"not a size from 1M to 1024T, such as 500M: {text[:40]}")
     return int(size)
+
+
+def _number(text: str) -> float:
+    """NaN, which is in no range, for what is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

@@ -11,12 +11,13 @@ view or trigger under their names could run for ever), and nothing in it may unp
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from ibkit.display import clean
@@ -79,7 +80,7 @@ def frames(path: str) -> tuple[Frame, ...]:
 
 
 def pick(path: str, which: str) -> Frame:
-    """The frame that ``which`` names: its number, ``first``, ``last``, or a time (ISO 8601; the last one not after it).
+    """The frame that ``which`` names: its number, ``first``, ``last``, or a time (ISO 8601; the latest not after it).
 
     A time without a zone is in the zone of the recording. Raises UnreadableInput where there is none.
     """
@@ -91,14 +92,19 @@ def pick(path: str, which: str) -> Frame:
     if which.isdecimal() and len(which) < 10:
         found = [frame for frame in known if frame.id == int(which)]
     else:
-        found = [frame for frame in known if frame.time is not None and _is_not_after(path, frame.time, which)][-1:]
+        found = _not_after(path, known, which)
     if not found:
-        span = f"frames {known[0].id} to {known[-1].id}, {known[0].time or '?'} to {known[-1].time or '?'}"
-        raise UnreadableInput(f"{path}: no frame @{clean(which)}; it holds {clean(span)}")
+        times = sorted(frame.time for frame in known if frame.time is not None)
+        span = f", {times[0]} to {times[-1]}" if times else ""
+        text = f"no frame @{which}; it holds frames {known[0].id} to {known[-1].id}{span}"
+        raise UnreadableInput(f"{path}: {clean(text)}")
     return found[0]
 
 
-def _is_not_after(path: str, time: str, which: str) -> bool:
+def _not_after(path: str, known: Iterable[Frame], which: str) -> list[Frame]:
+    """The latest frame that is not after a time; none where all are. Frames need not be in the order of their times:
+    captures may be put together in any, and a clock may be set back.
+    """
     from datetime import datetime
 
     try:
@@ -107,11 +113,16 @@ def _is_not_after(path: str, time: str, which: str) -> bool:
         raise UnreadableInput(
             f"{path}: @{clean(which)} is no frame; give a number, first, last, or a time such as 2026-12-01T14:00"
         ) from None
-    try:
-        then = datetime.fromisoformat(time)
-        return then <= (wanted if wanted.tzinfo else wanted.replace(tzinfo=then.tzinfo))
-    except (ValueError, TypeError):
-        return False  # the recording's own time is none, or has no zone where the wanted one has
+    latest: tuple[float, Frame] | None = None
+    for frame in known:
+        try:
+            then = datetime.fromisoformat(frame.time or "")
+            waited = ((wanted if wanted.tzinfo else wanted.replace(tzinfo=then.tzinfo)) - then).total_seconds()
+        except (ValueError, TypeError):
+            continue  # the frame's own time is none, or has no zone where the wanted one has
+        if waited >= 0 and (latest is None or waited <= latest[0]):
+            latest = waited, frame
+    return [latest[1]] if latest else []
 
 
 def open_frame(path: str, which: str) -> Site:
@@ -231,6 +242,8 @@ def _size(database: sqlite3.Connection) -> int:
 @contextlib.contextmanager
 def _reading(path: str) -> Iterator[sqlite3.Connection]:
     """The database, checked and for reading only. SQLite's own complaints become UnreadableInput."""
+    if not os.path.exists(path):
+        raise UnreadableInput(f"{path}: {os.strerror(errno.ENOENT)}; check the name")
     try:
         with contextlib.closing(_open_to_read(path)) as database:
             if problem := _what_is_wrong(database):
@@ -241,6 +254,8 @@ def _reading(path: str) -> Iterator[sqlite3.Connection]:
             mend = "its recorder was killed while it wrote: run `ibkit record --list` on it once as its owner"
         else:
             mend = "copy it again"
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+            raise UnreadableInput(f"{path}: no recording of `ibkit record`") from error
         raise UnreadableInput(f"{path}: not a whole recording ({error}); {mend}") from error
 
 

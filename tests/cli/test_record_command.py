@@ -74,23 +74,25 @@ def test_an_interrupt_ends_it_cleanly(tmp_path, kind) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "told"),
     [
-        [],
-        ["-o", "x", "--list", "x"],
-        ["-o", "x", "--interval", "0"],
-        ["-o", "x", "--interval", "nan"],
-        ["-o", "x", "--count", "0"],
-        ["-o", "x", "--max-size", "12"],
-        ["-o", "x", "--max-size", "1e999"],
-        ["-o", "x", "--max-size", "G"],
+        ([], "is required"),
+        (["-o", "x", "--list", "x"], "not allowed with"),
+        (["-o", "x", "--interval", "0"], "seconds from 1 to 86400"),
+        (["-o", "x", "--interval", "nan"], "seconds from 1 to 86400"),
+        (["-o", "x", "--count", "0"], "a whole number above 0: 0"),
+        (["-o", "x", "--count", "1.5"], "a whole number above 0"),
+        (["-o", "x", "--max-size", "12"], "a size from 1M"),
+        (["-o", "x", "--max-size", "1e999"], "a size from 1M"),
+        (["-o", "x", "--max-size", "G"], "a size from 1M"),
     ],
 )
-def test_wrong_usage(words, capsys, tmp_path, monkeypatch) -> None:
+def test_wrong_usage(words, told, capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         main(["record", *words])
     assert ended.value.code == 2
+    assert told in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
 
 

@@ -118,6 +118,33 @@ def test_what_names_no_frame_is_told_with_what_there_is(path: str, which: str) -
         pick(path, which)
 
 
+@pytest.mark.parametrize(
+    ("which", "number"),
+    [
+        ("2026-12-01T10:30", 2),
+        ("2026-12-01T11:00", 3),
+        ("2026-12-01T11:30", 3),
+        ("2026-12-01T12:00", 4),
+        ("2027-01-01", 4),
+    ],
+)
+def test_frames_that_are_not_in_the_order_of_their_times(path: str, which: str, number: int) -> None:
+    """Old captures may be put together in any order; of two at the same time the later frame counts."""
+    for hour in (12, 10, 11, 12):
+        append(path, recorded(b"x", f"2026-12-01T{hour}:00:00+01:00"), GIB)
+    assert pick(path, which).id == number
+    with pytest.raises(UnreadableInput, match=r"1 to 4, 2026-12-01T10:00:00\+01:00 to 2026-12-01T12:00:00\+01:00"):
+        pick(path, "2026-12-01T09:00")
+
+
+@pytest.mark.parametrize(("content", "told"), [(None, "No such file"), (b"# words\n" * 99, "no recording of")])
+def test_what_is_no_recording_is_told_as_such(path: str, content: bytes | None, told: str) -> None:
+    if content is not None:
+        Path(path).write_bytes(content)
+    with pytest.raises(UnreadableInput, match=told):
+        frames(path)
+
+
 def test_a_frame_without_a_time_is_found_by_its_number_only(path: str) -> None:
     append(path, recorded(b"x", None), GIB)
     assert pick(path, "1").time is None
