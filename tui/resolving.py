@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ibkit.model.resolution import DEFAULT_SOURCES, Resolution
-from ibkit.resolve.queries import expand_words, read_query
+from ibkit.resolve.queries import read_queries
 from ibkit.resolve.resolver import Resolver
 from ibkit.resolve.view import MANY_QUERIES, View
 from ibkit.sources.site import Host, Site
@@ -13,7 +13,7 @@ from ibkit.sources.site import Host, Site
 
 def resolve(site: Site, text: str) -> Resolution:
     """The answers to one line of addresses. Raises IbkitError for brackets that do not fit."""
-    queries = [read_query(word) for word in expand_words(text.split())]
+    queries = list(read_queries(text.split()))
     host = site.hosts[0] if site.hosts else Host("", site.subnet)
     view = View(site, host, now=_now_of(site), many=len(queries) >= MANY_QUERIES)
     return Resolver(view, DEFAULT_SOURCES).resolve(queries)
