@@ -114,7 +114,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Columns as wide as they need; on a terminal each line is cut at its width. An unknown value is ``?``."""
     texts = [["?" if value is None else clean(str(value)) for value in row] for row in rows]
     widths = [max(len(column), *(len(row[i]) for row in texts), 0) for i, column in enumerate(columns)]
-    cut = os.get_terminal_size().columns if sys.stdout.isatty() else None
+    cut = (os.get_terminal_size().columns or None) if sys.stdout.isatty() else None  # a serial console tells 0
     for row in [list(columns), *texts]:
         line = "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
         print(line[:cut])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,15 @@ def test_all_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
         "00:00:00:62:fe:80:00:00:00:00:00:00:b8:ce:f6:03:00:aa:00:20  10.10.2.1/24",
     ):
         assert line in lines
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(0, 80), (30, 30)])
+def test_a_table_is_as_wide_as_its_terminal(
+    columns: int, widest: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A serial console and many a container say that they have no columns, which is no width."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((columns, 0)))
+    _, out, _ = run(capsys, "--from", str(RECORDED))
+    assert len(out.splitlines()) == 3
+    assert 0 < max(map(len, out.splitlines())) <= widest
