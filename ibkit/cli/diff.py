@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     before, after = site_of(args.before), site_of(args.after or args.from_path)
     views = [_view(before, "before", ANY_PORT), _view(after, "after", through_of(args, after))]
     comparison = compare(*views)
-    if not any(part.compared for part in comparison.parts):
+    is_file = "raw" in (before.origin.kind, after.origin.kind)
+    if is_file and not any(part.compared for part in comparison.parts):
         raise IbkitError("nothing is in both that could be compared: " + "; ".join(_missing(comparison)))
     if args.json:
         print_json(diff_document(comparison, before.origin, after.origin))
@@ -76,7 +77,7 @@ def _print(comparison: Comparison) -> None:
         print_table(("KIND", "WHAT"), rows)
     compared = ", ".join(part.name.replace("-", " ") for part in comparison.parts if part.compared)
     changes = len(comparison.changes)
-    note(f"{changes} {'difference' if changes == 1 else 'differences'} of {compared}")
+    note(f"{changes} {'difference' if changes == 1 else 'differences'} of {compared or 'nothing: no part is in both'}")
     if implied := sum(change.implied for change in comparison.changes):
         note(f"{implied} of them follow from others and are not shown; --json has them")
     for why in list(dict.fromkeys(doubt.why for doubt in comparison.doubts))[:_MAX_REASONS]:

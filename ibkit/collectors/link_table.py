@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from ibkit.collectors.cabling import end_key
 from ibkit.collectors.ports_report import Unlinked
 from ibkit.collectors.topology import assemble_blocks
-from ibkit.model.fabric import Fabric, FabricPort, Node
+from ibkit.model.fabric import Fabric, FabricPort, Link, Node
 from ibkit.parsers.base import Parsed, Problem
 from ibkit.parsers.iblinkinfo import LinkTable, NodeTable, PortLine
 from ibkit.parsers.ibnetdiscover import NodeBlock, PortRow
@@ -64,7 +64,10 @@ def assemble_links(parsed: Parsed[LinkTable], *, source: str, swept_clean: bool 
     problems = [*parsed.problems, *_remarks(nodes, lost, source)]
     lacking = parsed.complete is False or bool(lost) or _only_down(nodes)
     fabric = assemble_blocks(blocks, unlinked, tuple(problems), source=source, lacking=lacking, swept_clean=swept_clean)
-    return fabric._replace(nodes={guid: _with_states(node, states) for guid, node in fabric.nodes.items()})
+    return fabric._replace(
+        nodes={guid: _with_states(node, states) for guid, node in fabric.nodes.items()},
+        links=tuple(_with_hint(link, states) for link in fabric.links),
+    )
 
 
 def _nodes_of(tables: Sequence[NodeTable]) -> list[_Node]:
@@ -199,6 +202,13 @@ def _remarks(nodes: Sequence[_Node], lost: Sequence[tuple[_Node, LinkRow, int]],
             text = f"port {link.port} of {node.name or 'a node without name'}{more} a neighbour that {what}"
             remarks.append(Problem("unknown-neighbour", text, line, source))
     return remarks
+
+
+def _with_hint(link: Link, states: dict[int, LinkRow]) -> Link:
+    """A link with the speed that a row of it says it could have."""
+    rows = [states.get(end_key(*end)) for end in link[:2]]
+    hint = next((row.could_be_speed for row in rows if row and row.could_be_speed), None)
+    return link._replace(could_be=hint) if hint else link
 
 
 def _with_states(node: Node, states: dict[int, LinkRow]) -> Node:

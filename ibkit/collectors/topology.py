@@ -295,7 +295,7 @@ class _Draft:
         for a, b, width, speed, seen_from in cables:
             end = tuple.__new__(End, (guids[a >> 8], a & 0xFF))
             peer = tuple.__new__(End, (guids[b >> 8], b & 0xFF))
-            links.append(tuple.__new__(Link, (end, peer, width, speed, seen_from)))
+            links.append(tuple.__new__(Link, (end, peer, width, speed, seen_from, None)))
             linked.setdefault(a, (peer, width, speed))
             linked.setdefault(b, (end, width, speed))
         unlinked = [FabricPort(number, linked=unlisted_linked) for number in range(MAX_PORT + 1)]

@@ -34,7 +34,8 @@ class End(NamedTuple):
 
 class Link(NamedTuple):
     """A cable or trace. ``a`` is the lesser end, so each link has one spelling. ``width`` is like 4x, ``speed`` like
-    HDR, both as printed; None where not known. ``seen_from`` counts the ends that named it (1 or 2).
+    HDR, both as printed; None where not known. ``seen_from`` counts the ends that named it (1 or 2). ``could_be`` is a
+    faster speed that the tool says both ends can do: some versions work that out wrong.
     """
 
     a: End
@@ -42,6 +43,7 @@ class Link(NamedTuple):
     width: str | None = None
     speed: str | None = None
     seen_from: int = 2
+    could_be: str | None = None
 
 
 class FabricPort(NamedTuple):

@@ -22,6 +22,7 @@ from ibkit.model.link_grade import (
     PLANES_DIFFER,
     SLOW,
     SUSPECTED,
+    TOOLS_HINT,
     LinkGrade,
     grade_ends,
 )
@@ -68,7 +69,7 @@ class _Grader:
             return grade
         if plane is None and _at_chip_limit(link, a, b):
             return _CHIP_LIMIT
-        return (None if plane else self._like.suspicion(link, a, b)) or grade
+        return (None if plane else self._like.suspicion(link, a, b)) or _hinted(link) or grade
 
     def _by_ends(self, link: Link, a: Node, b: Node, *, is_plane: bool) -> LinkGrade:
         ports = port_of(a, link.a.port), port_of(b, link.b.port)
@@ -94,6 +95,16 @@ def _at_chip_limit(link: Link, a: Node, b: Node) -> bool:
         return False
     limits = [speed_rank(asic.fastest) for asic in map(asic_of, (a, b)) if asic]
     return any(limit is not None and rank >= limit for limit in limits)
+
+
+def _hinted(link: Link) -> LinkGrade | None:
+    """What iblinkinfo says ("Could be"): weak evidence, for versions before rdma-core 56 and its kin look at the wrong
+    capability word (rdma-core, infiniband-diags/iblinkinfo.c, get_max_msg).
+    """
+    rank, hint = speed_rank(link.speed), speed_rank(link.could_be)
+    if rank is None or hint is None or hint <= rank:
+        return None
+    return LinkGrade(SUSPECTED, TOOLS_HINT, f"the tool says that it could be {generation_of_rank(hint)}")
 
 
 # Planes

@@ -24,6 +24,7 @@ OK, SLOW, SUSPECTED, UNKNOWN = "ok", "slow", "suspected", "unknown"
 ONE_LANE, PLANES_DIFFER = "one-lane", "planes-differ"
 BELOW_ENABLED, BELOW_SUPPORTED = "below-enabled", "below-supported"
 HALF_RATE, BOTH_FASTER, HCAS_FASTER = "half-rate", "both-ends-faster", "hcas-faster"
+TOOLS_HINT = "tools-hint"
 #: Why there is more to say of a link that runs at its best: the lesser end decides; fewer lanes are enabled than
 #: supported; it is at the chip's limit.
 ENDS_DIFFER, FEWER_LANES, CHIP_LIMIT = "ends-differ", "fewer-lanes", "chip-limit"

@@ -158,6 +158,18 @@ def test_ports_that_support_less_than_others_of_their_chips() -> None:
     assert graded([*nodes, *hosts], slow, *elsewhere)[0].verdict == "suspected"
 
 
+def test_the_hint_of_a_tool_is_a_suspicion() -> None:
+    ends = End(LEAF, 1), End(SPINE, 1)
+    nodes = {guid: switch(guid) for guid in (LEAF, SPINE)}
+    for hint, cause in (("FDR", "tools-hint"), ("QDR", "no-abilities"), ("undefined (9)", "no-abilities")):
+        link = Link(*ends, "4x", "QDR", could_be=hint)
+        (grade,) = grade_links(Fabric(nodes, (link,), True)).values()
+        assert grade.cause == cause
+    text = (ROOT / "fixtures/tools/iblinkinfo/table.txt").read_text()
+    grades = grade_links(collect_fabric(Answers({"iblinkinfo": said(text)})))
+    assert {grade.text for grade in grades.values()} == {"the tool says that it could be QDR"}, "4x SDR, all of them"
+
+
 def planes(*rates: str, numbers: tuple[int | None, ...] = (1, 2, 3, 4)) -> list[LinkGrade]:
     """An XDR adapter with four planes, each to a switch of its own plane."""
     card = hca(Guid(0xA000), 0x1023, tuple(FabricPort(port, plane=plane) for port, plane in enumerate(numbers, 1)))

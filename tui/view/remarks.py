@@ -35,6 +35,7 @@ _OF_CAUSE = {
     link_grade.BOTH_FASTER: (WARNING, "slow"),
     link_grade.HCAS_FASTER: (UNKNOWN, "slow-hca"),
     link_grade.HALF_RATE: (UNKNOWN, "half-rate"),
+    link_grade.TOOLS_HINT: (UNKNOWN, "hint"),
     link_grade.NO_RATE: (UNKNOWN, "no-rate"),
 }
 #: How many of one kind are told in one line.
@@ -46,6 +47,7 @@ CROWDS = {
     "slow": "{} links run slower than other links of both their ends",
     "slow-hca": "{} HCA links are slower than those of the other HCAs at their switch",
     "half-rate": "{} HCA links run at half of what their ends have enabled",
+    "hint": "{} links could be faster, the tool says",
     "one-end": "{} links are named by one of their ends only",
     "no-rate": "{} links whose width or speed is not known",
     "no-link": "{} nodes without any link",
