@@ -19,7 +19,8 @@ LINK_LOCAL_PREFIX = 0xFE80 << 48
 MAX_CANDIDATES = 12
 
 _LID = re.compile(r"(?:0[xX]([0-9a-fA-F]{1,4})|([0-9]{1,5}))\Z")
-_GUID = re.compile(r"(?:0[xX][0-9a-fA-F]{5,16}|[0-9a-fA-F]{16})\Z")
+#: Also in the four groups in which /sys and ``ibv_devinfo`` have it.
+_GUID = re.compile(r"(?:0[xX][0-9a-fA-F]{5,16}|[0-9a-fA-F]{16}|[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3})\Z")
 _KINDS = ("lid", "guid", "gid", "name")
 
 
@@ -72,6 +73,7 @@ def find_end(fabric: Fabric, owners: Owners, text: str) -> EndPort:
         raise NotOne(f"{text!r} is not a {kind.upper()}")
     if not fabric.nodes or fabric.complete is False:
         return EndPort(text)
+    _refuse_port(fabric, rest, text)
     raise NotOne(f"no node of this fabric is called {rest!r}; `ibkit fabric nodes` lists them")
 
 
@@ -199,6 +201,21 @@ def _stranger(kind: str, text: str, given: str) -> EndPort | None:
     if gid is not None:
         return EndPort(given, port_guid=gid.guid, subnet_prefix=gid.subnet_prefix)
     return None
+
+
+def _refuse_port(fabric: Fabric, text: str, given: str) -> None:
+    """Raise NotOne where a node is meant, and a port of it that it does not have or that nothing can be sent to."""
+    name, number = _split(text)
+    if number is None:
+        return
+    nodes = [fabric.nodes[Guid.parse(name)]] if _GUID.match(name) and Guid.parse(name) in fabric.nodes else []
+    for node in nodes or _named(fabric, name):
+        if node.type == SWITCH:
+            why = "the ports of a switch share the LID of its port 0, so name the switch alone"
+        else:
+            ports = ", ".join(str(port.number) for port in node.ports[:MAX_CANDIDATES])
+            why = f"its ports that were seen are {ports}" if ports else "none of its ports was seen"
+        raise NotOne(f"{given!r}: {node.name or node.guid} has no such port to send to; {why}")
 
 
 def _listed(fabric: Fabric, ports: list[End]) -> str:

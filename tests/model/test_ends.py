@@ -43,6 +43,7 @@ def found(text: str, net: Fabric = NET) -> End | None:
 @pytest.mark.parametrize(
     "text",
     ["21", "0x15", "0X15", "lid:21", "0x0c42a10300000010", "0c42a10300000010", "guid:0xc42a10300000010",
+     "0c42:a103:0000:0010", "guid:0C42:a103:0000:0010",
      "fe80::c42:a103:0:10", "fe80:0000:0000:0000:0c42:a103:0000:0010", "c1 mlx5_0", "c1", "name:c1", "c1/1",
      "0x0c42a10300000010/1", " c1 "],
 )  # fmt: skip
@@ -94,6 +95,19 @@ def test_nobody(text: str) -> None:
 def test_lids_that_no_port_can_have(text: str) -> None:
     with pytest.raises(NotOne, match="from 1 to 49151"):
         found(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("c2/3", "c2 mlx5_0 has no such port to send to; its ports that were seen are 1, 2"),
+     ("0x0c42a10300000010/2", "c1 mlx5_0 has no such port to send to; its ports that were seen are 1"),
+     ("leaf1/7", "share the LID of its port 0, so name the switch alone")],
+)  # fmt: skip
+def test_a_port_that_the_node_does_not_have(text: str, told: str) -> None:
+    with pytest.raises(NotOne, match=told):
+        found(text)
+    part = NET._replace(complete=False)
+    assert find_end(part, owners_of(part), text).end is None, "it may be one that was not seen"
 
 
 def test_strangers_keep_what_their_text_says() -> None:
