@@ -119,8 +119,8 @@ def _is_decided(diagnosis: Diagnosis, parts: Sequence[str], *, chosen: bool) -> 
     Of rules that the user chose nothing may be undecided. Otherwise a part that nobody recorded was not asked for, and
     what was looked at has to be complete.
     """
-    seen = [part.complete for part in diagnosis.looked_at if part.what in (*parts, CHANGE)]
-    return bool(seen) and all(seen) and not (chosen and diagnosis.undecided)
+    seen = [part for part in diagnosis.looked_at if part.what in (*parts, CHANGE)] or diagnosis.looked_at
+    return bool(seen) and all(part.complete for part in seen) and not (chosen and diagnosis.undecided)
 
 
 def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:

@@ -11,6 +11,7 @@ from ibkit.collectors.consumers import collect_consumers
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
+from ibkit.collectors.hardware import collect_host_hardware
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.local_ports import further_entrances, local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through
@@ -30,6 +31,7 @@ from ibkit.sources.writer import Recorded
 #: What is asked of a host: its name for people, and the collector's problems.
 OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = (
     ("devices and ports", lambda source, host: collect_hcas(source, host).problems),
+    ("modules of the ports", lambda source, host: collect_host_hardware(source, collect_hcas(source, host)).problems),
     ("users of the devices", lambda source, host: collect_consumers(source, host).problems),
     ("address cache (ibacm)", lambda source, host: collect_acm(source).problems),
     ("neighbours, routes and names", lambda source, host: collect_address_problems(source)),

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from ibkit.rules import changes, counters, expected, hardware, hosts, identity, links, managers, partitions, states
+from ibkit.rules import (
+    changes,
+    counters,
+    environment,
+    expected,
+    hardware,
+    hosts,
+    identity,
+    links,
+    managers,
+    partitions,
+    states,
+)
 from ibkit.rules.rule import Rule
 
-_MODULES = (states, changes, hosts, links, counters, identity, managers, partitions, hardware, expected)
+_MODULES = (states, changes, hosts, links, counters, identity, managers, partitions, hardware, environment, expected)
 
 #: By number, those of one number in the order of their modules.
 ALL: tuple[Rule, ...] = tuple(

@@ -11,12 +11,14 @@ from collections.abc import Callable, Container, Sequence
 
 from ibkit.collectors import counters as counter_collector
 from ibkit.collectors import fabric as fabric_collector
+from ibkit.collectors import hardware as hardware_collector
 from ibkit.collectors import partitions as partition_collector
 from ibkit.collectors import pasted
 from ibkit.collectors import subnet_manager as manager_collector
 from ibkit.collectors.counters import collect_counters
 from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
+from ibkit.collectors.hardware import collect_fabric_hardware, collect_host_hardware
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
@@ -30,6 +32,7 @@ from ibkit.model.counters import FabricCounters, change_between, doubt_of_no_err
 from ibkit.model.expectations import Expectations
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, Fabric
 from ibkit.model.findings import LookedAt
+from ibkit.model.hardware import Hardware
 from ibkit.model.host import HostHcas
 from ibkit.model.partitions import Partitions
 from ibkit.model.subnet_manager import NO_SM, SubnetManagers
@@ -40,6 +43,7 @@ from ibkit.rules.evidence import (
     EARLIER,
     EXPECTED,
     FABRIC,
+    HARDWARE,
     HOST_CHECKS,
     HOSTS,
     MANAGERS,
@@ -58,11 +62,12 @@ from ibkit.sources.site import Site
 READS = tuple(
     dict.fromkeys(
         (*pasted.TOOLS, *fabric_collector.READS, *manager_collector.READS, *counter_collector.READS,
-         *partition_collector.READS)
+         *partition_collector.READS, *hardware_collector.READS)
     )
 )  # fmt: skip
 
 _RECORD = "record it with `ibkit capture`, or run `ibkit check` on a host of the fabric"
+_HARDWARE = "`mlxlink` as root for modules; ibswinfo's output, or ibdiagnet's db_csv, saved as a file"
 _TWO_SAMPLES = Lack(
     "there is one sample of the counters, which tells no rates",
     "`ibkit check --interval 60` on a live host, or `ibkit check --from LATER --since EARLIER` with two captures",
@@ -99,14 +104,15 @@ def collect(
         fabric = parts.fabric(swept)
     managers = parts.managers(collect_subnet_managers(site.subnet, through)) if MANAGERS in wanted else None
     partitions = parts.partitions(collect_partitions(site.subnet, swept, through)) if PARTITIONS in wanted else None
+    hardware = parts.hardware(site, hosts or (), swept) if HARDWARE in wanted else None
     begun = clock()
     counters = None
     if COUNTERS in wanted or CHANGE in wanted:
         counters = parts.counters(collect_counters(site.subnet, through), hosts or ())
     parts.lacks |= {CHANGE: _TWO_SAMPLES, EARLIER: _NO_EARLIER, EXPECTED: _NO_EXPECTATIONS}
     return Collected(
-        hosts, checks, fabric, counters, managers, partitions, lacks=parts.lacks, looked_at=tuple(parts.looked_at),
-        counted_at=(begun, clock()), day=_day(site),
+        hosts, checks, fabric, counters, managers, partitions, hardware, counted_at=(begun, clock()), day=_day(site),
+        lacks=parts.lacks, looked_at=tuple(parts.looked_at),
     )  # fmt: skip
 
 
@@ -237,6 +243,25 @@ class _Parts:
             return None
         self._seen(PARTITIONS, f"P_Key tables of {counted(len(partitions.ports), 'port')}", partitions.complete)
         return partitions
+
+    def hardware(self, site: Site, hosts: Sequence[HostHcas], fabric: Fabric) -> Hardware | None:
+        """Modules and switches, of whom mostly nobody tells: that makes no diagnosis incomplete."""
+        by_name = {host.host: host for host in hosts}
+        told = [collect_fabric_hardware(site.subnet, fabric)]
+        told += [collect_host_hardware(one.source, by_name.get(one.name, HostHcas(one.name))) for one in site.hosts]
+        found = Hardware(
+            tuple(port for one in told for port in one.ports), told[0].cables, told[0].switches, told[0].firmware,
+            told[0].reports, tuple(problem for one in told for problem in one.problems),
+            next((one.source for one in told if one.source), None),
+        )  # fmt: skip
+        if found.is_empty:
+            why = f": {found.problems[0].text}" if found.problems else ""
+            self.lacks[HARDWARE] = Lack(f"there is no record of modules and switches{why}", _HARDWARE)
+            return None
+        text = f"{counted(len(found.ports), 'port')} with modules, {counted(len(found.switches), 'switch', 'switches')}"
+        whole = bool(found.switches) and not found.ports and all(one.info.complete for one in found.switches)
+        self._seen(HARDWARE, text, True if whole else None)
+        return found
 
     def counters(self, counters: FabricCounters, hosts: Sequence[HostHcas]) -> FabricCounters | None:
         """The fabric's, and those that hosts count themselves, as far as they are not among these."""

@@ -12,6 +12,7 @@ from ibkit.model.expectations import Expectations, NodeLink, links_by_name
 from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Link, Node
 from ibkit.model.findings import LookedAt, Place
 from ibkit.model.graded_links import grade_links
+from ibkit.model.hardware import Hardware
 from ibkit.model.host import Hca, HcaPort, HostHcas
 from ibkit.model.ids import Guid
 from ibkit.model.link_grade import LinkGrade
@@ -20,9 +21,9 @@ from ibkit.model.subnet_manager import SubnetManagers
 from ibkit.parsers.records import NamedTuple
 
 #: The parts of the evidence.
-HOSTS, HOST_CHECKS, FABRIC, COUNTERS, CHANGE, MANAGERS, PARTITIONS, EARLIER, EXPECTED = PARTS = (
-    "hosts", "host-checks", "fabric", "counters", "two-samples", "subnet-managers", "partitions", "earlier-capture",
-    "expectations",
+HOSTS, HOST_CHECKS, FABRIC, COUNTERS, CHANGE, MANAGERS, PARTITIONS, HARDWARE, EARLIER, EXPECTED = PARTS = (
+    "hosts", "host-checks", "fabric", "counters", "two-samples", "subnet-managers", "partitions", "hardware",
+    "earlier-capture", "expectations",
 )  # fmt: skip
 
 #: The counters that rules look at.
@@ -50,6 +51,7 @@ class Collected(NamedTuple):
     counters: FabricCounters | None = None
     managers: SubnetManagers | None = None
     partitions: Partitions | None = None
+    hardware: Hardware | None = None
     change: FabricChange | None = None
     earlier: Fabric | None = None
     earlier_managers: SubnetManagers | None = None
@@ -90,6 +92,7 @@ class Evidence:
         self.managers = collected.managers or SubnetManagers(())
         self.expected = collected.expected or Expectations()
         self.partitions = collected.partitions or Partitions(())
+        self.hardware = collected.hardware or Hardware()
         self._links_by_name: dict[str, dict[str, list[NodeLink]]] = {}
 
     def lack(self, part: str) -> Lack | None:

@@ -36,8 +36,10 @@ _HARMLESS = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|HOSTNAME|USER|LOGNAME"
 )
 _SECRET = re.compile(r"\w*(?:PASS|TOKEN|SECRET|CREDENTIAL|COOKIE|AUTH)\w*")
-#: The serial numbers of cards and boards that ``devlink -j dev info`` prints.
-_SERIAL = re.compile(rb'("(?:board\.)?serial_number":\s{0,9}")[^"\n]{1,200}')
+#: The serial numbers of cards and boards that ``devlink -j dev info`` prints, and of modules that ``mlxlink`` does.
+_SERIAL = re.compile(
+    rb'("(?:board\.)?serial_number":\s{0,9}"|Vendor Serial Number\s{0,40}: |"Vendor Serial Number" ?: ?")[^"\n]{1,200}'
+)
 _VARIABLE = re.compile(r"([+ \t]{0,20}(?:export |declare -x |setenv )?)([A-Za-z_]\w{0,99})=")
 #: In a log only these are taken for variables; in a dump of an environment all are.
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{2,}")

@@ -26,11 +26,17 @@ from ibkit.model.expectations import (
     PortGroup,
     Waiver,
 )
+from ibkit.model.findings import Place
+from ibkit.model.hardware import BoardFirmware, Hardware, PortHardware, SwitchHardware
 from ibkit.model.host import PciFunction, PciLink
 from ibkit.model.ids import Guid, PKey
 from ibkit.model.partitions import Partitions, PortKeys, look_at
 from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager, SubnetManagers
 from ibkit.parsers.base import Problem
+from ibkit.parsers.bit_errors import ratio_of
+from ibkit.parsers.ibdiagnet_records import SectionFinding
+from ibkit.parsers.ibswinfo import Fan, PowerSupply, SwitchInfo
+from ibkit.parsers.mlxlink import Measured, PhysicalCounters, TransceiverInfo
 from ibkit.rules import catalogue
 
 Parts = dict[str, Any]
@@ -179,6 +185,32 @@ def swept(*problems: Problem) -> Parts:
 
 
 NOT_AS_INTENDED = Problem("not-as-intended", "partition 0x8001: 3 members are missing", 2, "partitions.conf")
+
+
+def module(counters: PhysicalCounters | None = None, **measured: Measured) -> Parts:
+    place = Place(host="n1", device="mlx5_0", port=1)
+    port = PortHardware(place, True, TransceiverInfo(**measured), counters, "mlxlink -d mlx5_0 -m -c", 3)
+    return {"hardware": Hardware((port,))}
+
+
+def counted_for(minutes: float, ratio: str) -> PhysicalCounters:
+    return PhysicalCounters(minutes, effective_ber=ratio_of(ratio))
+
+
+def switch(**told: Any) -> Parts:
+    info = SwitchInfo("all", 1, **told)
+    return {"hardware": Hardware(switches=(SwitchHardware(Place(guid=guid("s1")), info, "ibswinfo"),))}
+
+
+def firmware(*versions: str) -> Parts:
+    nodes = (
+        BoardFirmware(Place(guid=guid(f"s{number}")), "MT_0000000543", version, "db_csv", number)
+        for number, version in enumerate(versions, 1)
+    )
+    return {"hardware": Hardware(firmware=tuple(nodes))}
+
+
+WRONG_WIDTH = SectionFinding("error", "LINKS_CHECK", "LINK_UNEXPECTED_WIDTH", "Unexpected actual link width 1x", 66)
 PROBLEM_OF_LIDS = Problem(
     "duplicate-lid", f"{guid('h1')}[1] and {guid('h2')}[1] both have the LID 5", 9, "ibnetdiscover"
 )
@@ -479,6 +511,37 @@ CASES: dict[str, Case] = {
         {"managers": SubnetManagers((ONE_MASTER,), True), **expect(standbys=1)}, [("warning", "")],
         {"managers": SubnetManagers((ONE_MASTER,), True), **expect(standbys=0)},
         {"managers": SubnetManagers((ONE_MASTER,), None), **expect(standbys=1)},
+    ),
+    "bit-error-ratio": Case(
+        module(counters=counted_for(1421.6, "2E-15")), [("warning", "n1:mlx5_0:1")],
+        module(counters=counted_for(1421.6, "15E-255")), module(counters=counted_for(3.0, "2E-12")),
+    ),
+    "hot-module": Case(
+        module(celsius=Measured((71.0,), -5, 85)), [("warning", "n1:mlx5_0:1")],
+        module(celsius=Measured((69.0,), -5, 85)), module(celsius=Measured((0.0,), 0, 0)),
+    ),
+    "optical-power": Case(
+        module(rx_power_dbm=Measured((1.9, -40, 2.3), -10.4, 6)), [("critical", "n1:mlx5_0:1")],
+        module(rx_power_dbm=Measured((1.9, 2.3), -10.4, 6)), module(rx_power_dbm=Measured((0.0,), 0, 0)),
+    ),
+    "hot-switch": Case(
+        switch(celsius=85, warn_high_celsius=95), [("warning", "s1")], switch(celsius=79, warn_high_celsius=95),
+        switch(),
+    ),
+    "power-supply": Case(
+        switch(power_supplies=(PowerSupply(1, "OK", "ERROR"),)), [("critical", "s1")],
+        switch(power_supplies=(PowerSupply(1, "OK", "OK", "OK"),)), switch(power_supplies=(PowerSupply(1, "foo"),)),
+    ),
+    "switch-fans": Case(
+        switch(fan_status="ERROR"), [("warning", "s1")], switch(fan_status="OK", fans=(Fan(1, 0),)), switch(),
+    ),
+    "node-firmware-differs": Case(
+        firmware("27.2010.5108", "27.2010.5108", "27.2008.1"), [("warning", "s3")],
+        firmware("27.2010.5108", "27.2010.5108"), switch(),
+    ),
+    "ibdiagnet-findings": Case(
+        {"hardware": Hardware(reports=((Place(guid=guid("s1")), WRONG_WIDTH),), source="db_csv")}, [("warning", "s1")],
+        switch(), {},
     ),
     "waiver-expired": Case(
         {**expect(waivers=(Waiver("R06", "*", "cable is ordered", "2026-11-30"),)), "day": "2026-12-01"},

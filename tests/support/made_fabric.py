@@ -124,8 +124,8 @@ def diagnosis(rule: str | None = None, **parts: Any) -> Diagnosis:
     values = {
         "hosts": collected.hosts, "host-checks": collected.checks, "fabric": collected.fabric,
         "counters": collected.counters, "two-samples": collected.change, "subnet-managers": collected.managers,
-        "partitions": collected.partitions, "earlier-capture": collected.earlier or collected.earlier_managers,
-        "expectations": collected.expected,
+        "partitions": collected.partitions, "hardware": collected.hardware, "expectations": collected.expected,
+        "earlier-capture": collected.earlier or collected.earlier_managers,
     }  # fmt: skip
     lacks = {part: Lack(f"no {part}", f"collect {part}") for part in PARTS if values.get(part) is None}
     rules = catalogue.find(rule) if rule else catalogue.ALL
