@@ -46,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
     before, after = site_of(args.before), site_of(args.after or args.from_path)
     views = [_view(before, "before", ANY_PORT), _view(after, "after", through_of(args, after))]
     comparison = compare(*views)
-    is_file = "raw" in (before.origin.kind, after.origin.kind)
-    if is_file and not any(part.compared for part in comparison.parts):
+    if all(map(_has_something, views)) and not any(part.compared for part in comparison.parts):
         raise IbkitError("nothing is in both that could be compared: " + "; ".join(_missing(comparison)))
     if args.json:
         print_json(diff_document(comparison, before.origin, after.origin))
@@ -66,7 +65,12 @@ def _view(site: Site, label: str, through: Through) -> View:
         require_tool(site, READS, "diff", each_host=True)
     found = collecting.collect(site, through, _PARTS)
     missing = {part: lack.missing for part, lack in found.lacks.items()}
-    return View(label, found.fabric, found.managers, found.partitions, found.hosts, missing)
+    is_one_text = site.origin.kind == "raw"
+    return View(label, found.fabric, found.managers, found.partitions, found.hosts, is_one_text, missing)
+
+
+def _has_something(view: View) -> bool:
+    return any(part is not None for part in (view.fabric, view.managers, view.partitions, view.hosts))
 
 
 def _print(comparison: Comparison) -> None:

@@ -9,14 +9,17 @@ from ibkit.model.partitions import Partitions, PortKeys
 
 
 def compare_partitions(before: Partitions, after: Partitions) -> tuple[list[Change], list[Doubt]]:
-    """Partitions that ports joined, left, or are in with another membership; the place of the default one's key."""
+    """Partitions that ports joined, left, or are in with another membership; the place of the default one's key.
+
+    A table of which neither view knows more than the other was not looked at.
+    """
     old, new = _tables(before), _tables(after)
     changes: list[Change] = []
     cut = 0
     for port in sorted(old.keys() & new.keys()):
         if old[port].whole and new[port].whole:
             changes += _differences(old[port], new[port])
-        else:
+        elif old[port].whole or new[port].whole or old[port].keys != new[port].keys:
             cut += 1
     if not cut:
         return changes, []

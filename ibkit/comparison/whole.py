@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from ibkit.comparison.change import Change, Comparison, Doubt, Part, Where
 from ibkit.comparison.fabrics import compare_fabrics
@@ -21,20 +22,25 @@ FABRIC, MANAGERS, PARTITIONS, HOSTS = "fabric", "subnet-managers", "partitions",
 
 
 class View(NamedTuple):
-    """What was seen at one time. A part that is None is not there, and ``missing`` says why, by the part's name."""
+    """What was seen at one time. A part that is None is not there, and ``missing`` says why, by the part's name.
+
+    ``is_one_text``: it is a tool's output, of which nobody expects all parts.
+    """
 
     label: str
     fabric: Fabric | None = None
     managers: SubnetManagers | None = None
     partitions: Partitions | None = None
     hosts: Sequence[HostHcas] | None = None
-    missing: Mapping[str, str] = {}
+    is_one_text: bool = False
+    missing: Mapping[str, str] = MappingProxyType({})
 
 
 def compare(before: View, after: View) -> Comparison:
     """The differences of all parts that both views have, in the order of parts, kinds of what they are about, places.
 
-    What only one view has cannot be compared, which is a doubt; what neither has was not looked at.
+    What only one view has cannot be compared, which is a doubt, unless the other one is a tool's output; what neither
+    has was not looked at.
     """
     changes: list[Change] = []
     doubts: list[Doubt] = []
@@ -55,8 +61,10 @@ def compare(before: View, after: View) -> Comparison:
         lacking = [view for view, part in ((before, old), (after, new)) if part is None]
         missing = "; ".join(f"{view.label}: {view.missing.get(name, 'not there')}" for view in lacking)
         parts.append(Part(name, False, missing))
-        if len(lacking) == 1:
+        if len(lacking) == 1 and not lacking[0].is_one_text:
             doubts.append(Doubt("part-missing", Where(), f"what changed of the {name.replace('-', ' ')}", missing))
+    if not doubts and not any(part.compared for part in parts):
+        doubts.append(Doubt("part-missing", Where(), "what changed", parts[0].missing or "there is nothing to compare"))
     problems = tuple(dict.fromkeys((*_problems(before), *_problems(after))))
     return Comparison(tuple(changes), tuple(doubts), tuple(parts), problems)
 

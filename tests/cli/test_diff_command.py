@@ -97,6 +97,12 @@ def test_a_text_that_lacks_a_host_is_undecided(capsys: pytest.CaptureFixture[str
     assert "what did not answer would look the same" in err
 
 
+def test_a_file_beside_a_capture(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the capture's own sweep; the file has no managers, P_Keys and hosts, and nobody expects them there."""
+    made = document(capsys, FAT_TREE, str(ROOT / "fixtures/fat-tree/subnet/ibnetdiscover.out"), status=0)
+    assert (made["verdict"], [part["compared"] for part in made["parts"]]) == ("same", [True, False, False, False])
+
+
 def test_hosts_of_two_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = (TOOLS / "ibstat/two-devices.txt").read_text()
     (tmp_path / "later.txt").write_text(text.replace("State: Active", "State: Down", 1))
@@ -116,6 +122,12 @@ def test_files_of_which_nothing_is_in_both(capsys: pytest.CaptureFixture[str], o
     status, out, err = run(capsys, TREE, str(TOOLS / other))
     assert (status, out) == (2, "")
     assert told in err
+
+
+def test_two_outputs_of_a_tool_that_failed_are_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = str(TOOLS / "ibnetdiscover/no-device.txt")
+    made = document(capsys, failed, failed, status=3)
+    assert (made["verdict"], [doubt["kind"] for doubt in made["undecided"]]) == ("unknown", ["part-missing"])
 
 
 def test_hostile_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

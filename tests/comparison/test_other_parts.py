@@ -98,6 +98,11 @@ def test_a_table_that_is_not_whole_proves_nothing() -> None:
         assert (changes, doubt.kind) == ([], "p-keys")
 
 
+def test_a_table_that_nobody_knows_more_of_was_not_looked_at() -> None:
+    unread = Partitions((table(whole=False),))
+    assert compare_partitions(unread, unread) == ([], [])
+
+
 def test_ports_of_one_side_only_are_the_fabrics_affair() -> None:
     assert compare_partitions(Partitions((table(0xFFFF),)), Partitions((table(1, guid=2),))) == ([], [])
 
@@ -193,3 +198,10 @@ def test_what_only_one_has_cannot_be_compared() -> None:
     assert (doubt.kind, doubt.text, doubt.why) == (
         "part-missing", "what changed of the subnet managers", "after: nobody could be asked",
     )  # fmt: skip
+    found = compare(before._replace(fabric=Fabric({}, (), True)), View("after", Fabric({}, (), True), is_one_text=True))
+    assert found.doubts == (), "nobody expects a manager of ibnetdiscover"
+
+
+def test_nothing_that_could_be_compared_is_not_the_same() -> None:
+    (doubt,) = compare(View("before"), View("after", missing={"fabric": "no RDMA device"})).doubts
+    assert (doubt.kind, doubt.why) == ("part-missing", "before: not there; after: no RDMA device")
