@@ -16,7 +16,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label
 from ibkit.model.fabric import SWITCH, End, Fabric
 from ibkit.model.ids import Guid
 from ibkit.model.port_state import FIRST_MULTICAST_LID
-from ibkit.model.routes import NO_EXIT, NO_TABLE, ForwardingTable, Owners, Route, Routes, route_to
+from ibkit.model.routes import NO_EXIT, NO_TABLE, ForwardingTable, Owners, Route, Routes, agreed, route_to
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import ibroute, opensm_dumps, saquery
 from ibkit.parsers.base import NotThisFormat, Problem
@@ -203,9 +203,17 @@ class _Tables:
             self._dumps = list(self._open_dumps())
         found = []
         for dump in self._dumps:
-            for table, problems in dump.tables_of(guid):
-                found.append(table)
-                self.problems += problems
+            told = tuple(dump.tables_of(guid))
+            self.problems += (problem for _, problems in told for problem in problems)
+            tables, disputed = agreed([table for table, _ in told])
+            if disputed:
+                lines = " and ".join(str(table.line) for table in tables if table.line is not None)
+                text = (
+                    f"tables of {guid} that differ for {len(disputed)} LIDs, the first is {disputed[0]}"
+                    f"{f' (lines {lines})' if lines else ''}: what the switch does with them is not known"
+                )
+                self.problems.append(Problem("contradiction", text, tables[-1].line, tables[-1].source))
+            found += tables
         return found
 
     def _open_dumps(self) -> Iterator[_Dump]:

@@ -7,7 +7,7 @@ way of packets that are not routed adaptively: where a switch has adaptive routi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Node
 from ibkit.model.ids import Guid
@@ -46,6 +46,34 @@ class ForwardingTable(NamedTuple):
         if lid < len(self.exits) and self.exits[lid] != NO_EXIT:
             return self.exits[lid]
         return NO_EXIT if any(first <= lid <= last for first, last in self.covers) else None
+
+    def without(self, lids: Sequence[int]) -> ForwardingTable:
+        """The same where nothing is known of some LIDs, which are in order."""
+        exits = bytearray(self.exits)
+        for lid in lids:
+            if lid < len(exits):
+                exits[lid] = NO_EXIT
+        covers = tuple(part for first, last in self.covers for part in _parts(first, last, lids))
+        return self._replace(exits=bytes(exits), covers=covers)
+
+
+def agreed(tables: Sequence[ForwardingTable]) -> tuple[tuple[ForwardingTable, ...], tuple[int, ...]]:
+    """Tables of one switch without the LIDs of which they tell different exits, and these LIDs, in order."""
+    size = max((len(table.exits) for table in tables), default=0) if len(tables) > 1 else 0
+    told = ([table.exit_of(lid) for table in tables] for lid in range(size))
+    disputed = tuple(lid for lid, exits in enumerate(told) if len({*exits} - {None}) > 1)
+    return tuple(table.without(disputed) for table in tables) if disputed else tuple(tables), disputed
+
+
+def _parts(first: int, last: int, lids: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """What is left of a range without some of its LIDs."""
+    for lid in lids:
+        if first <= lid <= last:
+            if first < lid:
+                yield first, lid - 1
+            first = lid + 1
+    if first <= last:
+        yield first, last
 
 
 class Routes(NamedTuple):

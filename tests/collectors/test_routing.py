@@ -152,6 +152,21 @@ def test_a_capture_with_the_tables_of_all_switches(command: str, text: str) -> N
     assert problems == ()
 
 
+@pytest.mark.parametrize(
+    ("then", "result"),
+    [({1: 1, 2: 2, 11: 0}, ARRIVED), ({1: 1, 2: 7, 11: 0}, NO_TABLE), ({1: 1, 11: 0, 13: 2}, NO_TABLE)],
+)
+def test_two_tables_of_one_switch_in_a_dump(then: dict[int, int], result: str) -> None:
+    """Dumps of two times in one file: of a LID on which they differ nothing is known, and that is told."""
+    others = "".join(table(name, lid, ROWS[name]) for name, lid in (("s2", 12), ("s3", 13)))
+    text = table("s1", 11, {1: 1, 2: 2, 11: 0}) + table("s1", 11, then) + others
+    net = line()
+    (route,), problems = collect_ways(Answers({"dump_fts": said(text)}), net, owners_of(net), [(end("h1/1"), 2)])
+    assert route.result == result
+    contradictions = [(one.line, "(lines 1 and 8)" in one.text) for one in problems if one.kind == "contradiction"]
+    assert contradictions == ([] if result == ARRIVED else [(8, True)])
+
+
 def test_lines_of_tables_in_a_dump() -> None:
     made = collect_routes(Answers({"ibnetdiscover": said(TREE), "dump_fts": said(DUMP)}))
     lines = DUMP.splitlines()

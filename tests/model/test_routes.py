@@ -20,6 +20,7 @@ from ibkit.model.routes import (
     ForwardingTable,
     Route,
     Routes,
+    agreed,
     describe,
     end_ports,
     lid_of,
@@ -196,3 +197,14 @@ def test_ports_and_lids() -> None:
     assert [getattr(port_of(node, number), "number", None) for number in (1, 4, 5)] == [1, 4, None]
     with_zero = node._replace(ports=(FabricPort(0, lid=11), *node.ports))
     assert [getattr(port_of(with_zero, number), "number", None) for number in (0, 1, 4, 5)] == [0, 1, 4, None]
+
+
+def test_tables_of_one_switch_that_differ() -> None:
+    one = ForwardingTable(guid("s1"), bytes([255, 1, 2, 3, 255]), ((0, 9),))
+    other = ForwardingTable(guid("s1"), bytes([255, 1, 9, 255, 4]), ((0, 3), (5, 9)))
+    tables, disputed = agreed([one, other])
+    assert disputed == (2, 3, 4)
+    assert [tables[0].exit_of(lid) for lid in range(11)] == [255, 1, None, None, None, 255, 255, 255, 255, 255, None]
+    assert tables[1].covers == ((0, 1), (5, 9))
+    assert agreed([one, one]) == ((one, one), ())
+    assert agreed([]) == ((), ())
