@@ -38,16 +38,19 @@ IS_SM = 1 << 1
 
 _NODES, _PORTS, _LINKS = "NodeRecord dump:\n", "PortInfoRecord dump:\n", "LinkRecord dump:\n"
 _NUMBER = r"(0x[0-9A-Fa-f]{1,16}|[0-9]{1,10})"
+# Quantifiers next to each other are possessive: else a damaged record would be tried in each of millions of ways.
 _NODE = re.compile(
-    rf"\t\tlid\.+{_NUMBER}\n\t\treserved\.+.*\n\t\tbase_version\.+.*\n\t\tclass_version\.+.*\n"
-    rf"\t\tnode_type\.+(.*)\n\t\tnum_ports\.+{_NUMBER}\n\t\tsys_guid\.+{_NUMBER}\n\t\tnode_guid\.+{_NUMBER}\n"
-    rf"\t\tport_guid\.+{_NUMBER}\n\t\tpartition_cap\.+.*\n\t\tdevice_id\.+{_NUMBER}\n\t\trevision\.+.*\n"
-    rf"\t\tport_num\.+{_NUMBER}\n\t\tvendor_id\.+{_NUMBER}\n\t\tNodeDescription\.{{9}}(.*)\n\Z"
+    rf"\t\tlid\.++{_NUMBER}\n\t\treserved.*+\n\t\tbase_version.*+\n\t\tclass_version.*+\n"
+    rf"\t\tnode_type\.++(.*+)\n\t\tnum_ports\.++{_NUMBER}\n\t\tsys_guid\.++{_NUMBER}\n\t\tnode_guid\.++{_NUMBER}\n"
+    rf"\t\tport_guid\.++{_NUMBER}\n\t\tpartition_cap.*+\n\t\tdevice_id\.++{_NUMBER}\n\t\trevision.*+\n"
+    rf"\t\tport_num\.++{_NUMBER}\n\t\tvendor_id\.++{_NUMBER}\n\t\tNodeDescription\.{{9}}(.*+)\n\Z"
 )
 _LINK = re.compile(
-    rf"\t\tFromLID\.+{_NUMBER}\n\t\tFromPort\.+{_NUMBER}\n\t\tToPort\.+{_NUMBER}\n\t\tToLID\.+{_NUMBER}\n\Z"
+    rf"\t\tFromLID\.++{_NUMBER}\n\t\tFromPort\.++{_NUMBER}\n\t\tToPort\.++{_NUMBER}\n\t\tToLID\.++{_NUMBER}\n\Z"
 )
-_PORT = re.compile(rf"\tRID\n\t\tEndPortLid\.+{_NUMBER}\n\t\tPortNum\.+{_NUMBER}\n\t\tOptions\.+.*\n\tPortInfo dump:\n")
+_PORT = re.compile(
+    rf"\tRID\n\t\tEndPortLid\.++{_NUMBER}\n\t\tPortNum\.++{_NUMBER}\n\t\tOptions.*+\n\tPortInfo dump:\n"
+)
 _NODE_NUMBERS = (
     "lid", "num_ports", "sys_guid", "node_guid", "port_guid", "device_id", "port_num", "vendor_id",
 )  # fmt: skip

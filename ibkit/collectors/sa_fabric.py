@@ -90,22 +90,30 @@ class _Draft:
 
     # Whose is a LID
 
-    def _owners(self) -> dict[int, SaNode]:
-        """LID -> the record of the node or port that has it; all LIDs of a range that an LMC gives."""
+    def _owners(self) -> dict[int, SaNode | None]:
+        """LID -> the record of the node or port that has it; all LIDs of a range that an LMC gives.
+
+        None where several have it, as in a text with the records of two subnets.
+        """
         lmcs = {port.lid: port.info.lmc for port in self._records.ports if port.info.lmc}
-        owners: dict[int, SaNode] = {}
+        owners: dict[int, SaNode | None] = {}
         for node in self._records.nodes:
             if node.lid in NO_LIDS:
                 continue
             for lid in lid_range(node.lid, lmcs.get(node.lid)):
-                owners.setdefault(lid, node)
+                known = owners.setdefault(lid, node)
+                if known is not None and known.port_guid != node.port_guid:
+                    text = (
+                        f"{Guid(known.guid)} and {Guid(node.guid)} have the LID {lid}: records of two subnets in one?"
+                    )
+                    self.findings.add("ambiguous-lid", text, node.line, lacking=True)
+                    owners[lid] = None
         return owners
 
     def _owner(self, lid: int) -> SaNode | None:
-        owner = self._by_lid.get(lid)
-        if owner is None:
+        if lid not in self._by_lid:
             self._strangers.add(lid)
-        return owner
+        return self._by_lid.get(lid)
 
     def _port_numbers(self) -> dict[tuple[int, int], int]:
         """(Node's GUID, port GUID) -> number of the port."""
@@ -183,7 +191,7 @@ class _Draft:
         if gaps:
             text = f"the SA's records are not all of them: {'; '.join(gaps)}"
             self.findings.add("dangling", text, lacking=True)
-        return bool(gaps or missing)
+        return bool(gaps or missing) or None in self._by_lid.values()
 
     def _gaps(self, missing: list[str]) -> Iterator[str]:
         if self._strangers and NODES not in missing:

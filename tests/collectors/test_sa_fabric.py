@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.answers import Answers, said
 from support.sa_subnet import FILES, MIXED, all_links, answers, text_of
 
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.mad_tools import ANY_PORT, Through
-from ibkit.collectors.sa import read_subnet
+from ibkit.collectors.sa import SaReading, read_subnet
 from ibkit.collectors.sa_fabric import SaPicture, assemble_records
 from ibkit.export.fabric import summary
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, End, Fabric
 from ibkit.model.ids import Guid
+from ibkit.parsers import sa_records
 from ibkit.sources.base import TIMEOUT, CommandAnswer
 from ibkit.sources.opening import open_site
 
@@ -222,3 +225,37 @@ def test_a_saved_text_of_one_type(tmp_path: Path) -> None:
     fabric = collect_fabric(open_site(str(file)).subnet)
     assert (len(fabric.nodes), fabric.complete) == (0, False)
     assert "saquery NR" in " ".join(problem.text for problem in fabric.problems)
+
+
+def test_records_of_two_subnets_in_one_text_are_not_mixed(tmp_path: Path) -> None:
+    """Two nodes have LID 4: nobody knows whose the links at it are."""
+    other = text_of("nodes").replace("0xb8599f03", "0xb8599f99").replace("0x0c42a103", "0x0c42a199")
+    file = tmp_path / "sa.txt"
+    file.write_text(text_of("nodes") + other + all_links())
+    fabric = collect_fabric(open_site(str(file)).subnet)
+    assert (len(fabric.nodes), fabric.links, fabric.complete) == (12, (), False)
+    assert kinds(fabric).count("ambiguous-lid") == 7
+
+
+def test_a_text_twice_is_one_subnet(tmp_path: Path) -> None:
+    file = tmp_path / "sa.txt"
+    once = text_of("nodes") + text_of("ports") + all_links()
+    file.write_text(once + once)
+    fabric = collect_fabric(open_site(str(file)).subnet)
+    assert (len(fabric.nodes), len(fabric.links), kinds(fabric)) == (6, 7, ["qdr-or-fdr10"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 3000),
+    st.sampled_from(["", "9", "65535", "\n", "0x", "Down", "LinkRecord dump:\n"]),
+)
+def test_damaged_records_never_raise(at: int, length: int, instead: str) -> None:
+    whole = text_of("nodes") + text_of("ports") + all_links() + text_of("guids")
+    at %= len(whole)
+    parsed = sa_records.parse(whole[:at] + instead + whole[at + length :])
+    reading = SaReading(parsed.value, frozenset(), parsed.complete, parsed.problems, "x", is_saved=True)
+    fabric = assemble_records(reading).fabric
+    assert fabric.complete is not True
+    assert all(link.a.guid in fabric.nodes and link.b.guid in fabric.nodes for link in fabric.links)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,15 @@ def test_a_cut_text_is_incomplete(name: str) -> None:
     assert parsed.complete is False
     assert parsed.problems
     assert sum(map(len, parsed.value[:3])) in (whole, whole - 1)
+
+
+def test_damage_costs_no_time() -> None:
+    """Each line of dots could be parted in many ways; only one may be tried."""
+    text = fixture(NODES).replace("vendor_id", "vendor-id", 1)
+    text += "NodeRecord dump:\n\t\tlid" + 60_000 * "." + "\n"
+    begun = time.process_time()
+    assert parse(text).complete is False
+    assert time.process_time() - begun < 1.0
 
 
 def test_a_title_alone_is_cut() -> None:
