@@ -201,7 +201,7 @@ class _Tables:
             return []
         if self._dumps is None:
             self._dumps = list(self._open_dumps())
-        found = []
+        found: list[ForwardingTable] = []
         for dump in self._dumps:
             told = tuple(dump.tables_of(guid))
             self.problems += (problem for _, problems in told for problem in problems)
