@@ -112,7 +112,7 @@ _TOOLS = (
         (" counters: ", "# PortSamplesControl", "Select:..", "perfquery: "),
         "perfquery",
     ),
-    Format("saquery", "parse", r"PKeyTableRecord dump:", ("PKeyTableRecord",), "saquery"),
+    Format("saquery", "partitions", r"PKeyTableRecord dump:", ("PKeyTableRecord",), "saquery"),
     Format("saquery", "sm", r"SMInfoRecord dump:|IsSM ports$", ("SMInfoRecord", "IsSM ports"), "saquery"),
     Format(
         "saquery",
@@ -131,7 +131,7 @@ _TOOLS = (
         ("dump:", 'LID "name"'),
         "saquery",
     ),
-    Format("smpquery", "parse", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",), "smpquery"),
+    Format("smpquery", "partitions", r"\d+:(?: 0x[0-9a-f]{4}){8}$", (": 0x",), "smpquery"),
     Format(
         "smpquery",
         "parse",
@@ -150,14 +150,14 @@ _TOOLS = (
     ),
     Format(
         "ibroute",
-        "parse",
+        "path",
         r"(?:Unicast|Multicast) m?lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch ",
         ("lids [0x",),
         "ibroute",
     ),
     Format(
         "ibtracert",
-        "parse",
+        "path",
         r"From (?:(?:ca|switch|router) )?\{?0x[0-9a-f]+(?:\}(?: portnum |\[)| port )\d",
         ("From ",),
         "ibtracert",
@@ -269,7 +269,7 @@ _TOOLS = (
     ),
     Format(
         "partitions.conf",
-        "parse",
+        "partitions",
         r"[\w.\-]{0,64}\s{0,9}= ?0x[0-9a-fA-F]{1,4}\s{0,9}(?:,[ \t\w=]{1,60}){0,12}:"
         r"\s{0,9}(?:ALL|SELF|0x[0-9a-fA-F]|mgid=|;)",
         ("=0x", "= 0x"),
@@ -277,12 +277,12 @@ _TOOLS = (
     ),
     Format(
         "opensm-lfts.dump",
-        "parse",
+        "path",
         r"Unicast lids \[0-\d{1,5}\] of switch Lid \d",
         ("Unicast lids [0-",),
         "opensm_dumps",
     ),
-    Format("opensm.fdbs", "parse", r"\w{0,40}dump_ucast_routes: Switch 0x", ("dump_ucast_routes: ",), "opensm_dumps"),
+    Format("opensm.fdbs", "path", r"\w{0,40}dump_ucast_routes: Switch 0x", ("dump_ucast_routes: ",), "opensm_dumps"),
     Format("opensm.mcfdbs", "parse", r"LID {4}: Out Port\(s\)", (": Out Port(s)",), "opensm_dumps"),
     Format(
         "opensm-sa.dump",

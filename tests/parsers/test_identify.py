@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibkit.cli import main
-from ibkit.collectors import counters, fabric, pasted
+from ibkit.collectors import counters, fabric, partitions, pasted, routing
+from ibkit.collectors.path import TRACE_TOOL
 from ibkit.parsers import FORMATS, JOB_COMMAND, holds, identify
 from ibkit.parsers.base import NotThisFormat
 
@@ -66,7 +67,7 @@ TOOLS = {
 }
 COMMANDS = {
     "ibhosts": "parse", "iblinkinfo": "fabric", "ibnetdiscover": "fabric", "ibportstate": "parse",
-    "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "parse", "ibtracert": "parse", "ibstat": "status",
+    "ibqueryerrors": "counters", "perfquery": "counters", "ibroute": "path", "ibtracert": "path", "ibstat": "status",
     "ibstatus": "status", "ibdev2netdev": "status", "show_gids": "status", "mlxlink": "status",
     "ibv_devices": "status", "ibv_devinfo": "status", "rdma": "status",
     **{
@@ -75,14 +76,15 @@ COMMANDS = {
         for form in ("", "-json")
     },
     "ibsim-console": "parse", "ibsim-netlist": "parse",
-    "ibaddr": "parse", "opensm": "parse", "opensm-lfts.dump": "parse", "opensm.fdbs": "parse", "opensm.mcfdbs": "parse",
+    "ibaddr": "parse", "opensm": "parse", "opensm-lfts.dump": "path", "opensm.fdbs": "path", "opensm.mcfdbs": "parse",
     "opensm-sa.dump": "parse", "guid2lid": "parse", "ibswinfo": "parse", "mlxlink-pcie": "parse",
     "node-name-map": "parse", "topology-file": "parse", "cabling-csv": "parse", "ufm-events": "parse",
     "ibdiagnet2.net_dump_ext": "parse", "ibdiagnet2.log": "parse",
     "ibacm_hosts.data": "parse", "ibacm_addr.cfg": "parse", "ibacm_opts.cfg": "parse", "ibacm_route.data": "parse",
     "opensm-subnet.lst": "fabric",
-    "ibdiagnet2.db_csv": "fabric", "ibdiagnet2.net_dump": "parse", "partitions.conf": "parse",
+    "ibdiagnet2.db_csv": "fabric", "ibdiagnet2.net_dump": "parse", "partitions.conf": "partitions",
     "sminfo": "sm", "smpquery": "parse", "saquery": "parse", "saquery/links": "fabric", "saquery/is-sm": "sm",
+    "saquery/pkeys": "partitions", "smpquery/pkeys": "partitions",
 }  # fmt: skip
 SAMPLES = sorted(
     str(path.relative_to(FIXTURES / "tools").with_suffix(""))
@@ -120,12 +122,13 @@ def test_a_format_names_a_command_that_exists_and_reads_it():
     reads = {
         "status": pasted.TOOLS, "fabric": fabric.READS, "sm": ("sminfo", "saquery"), "consumers": ("rdma",),
         "counters": (counters.SWEEP_TOOL, counters.PORT_TOOL), JOB_COMMAND: ("job log",),
+        "partitions": partitions.READS, "path": (TRACE_TOOL, *routing.READS),
     }  # fmt: skip
     assert {*reads, "parse"} <= {command.name for command in main.COMMANDS}
     for form in FORMATS:
         if form.command == "parse":
-            # saquery prints records of many types, which are for several commands or for none
-            assert form.tool == "saquery" or not any(form.tool in tools for tools in reads.values())
+            # these two print records of many types, which are for several commands or for none
+            assert form.tool in ("saquery", "smpquery") or not any(form.tool in tools for tools in reads.values())
             assert "`ibkit parse`" not in form.reader or form.module
         else:
             assert form.tool in reads[form.command]
