@@ -144,8 +144,11 @@ def test_the_output_of_another_tool(name):
     """Exit 2, what the file is, and which command reads it."""
     if name in ("parse", "tui"):
         return
-    for other, tool, command in (("iblinkinfo/table", "iblinkinfo", "fabric"), ("smpquery/node-info", "smpquery", "parse"),
-                                 ("ibv_devinfo/two-devices", "ibv_devinfo", "status")):  # fmt: skip
+    for other, tool, command in (
+        ("iblinkinfo/table", "iblinkinfo", "fabric"),
+        ("smpquery/node-info", "smpquery", "parse"),
+        ("ibv_devinfo/two-devices", "ibv_devinfo", "status"),
+    ):
         if READERS[name][0][0] == command:
             continue
         status, _, err = read(name, TOOLS / f"{other}.txt")
