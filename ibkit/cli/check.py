@@ -32,7 +32,7 @@ from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
 from ibkit.rules.collecting import READS, collect, compare_with, expecting, problems_of, sample_again
 from ibkit.rules.engine import diagnose
-from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, PARTITIONS, Collected, Evidence
+from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, PARTITIONS, ROUTES, Collected, Evidence
 from ibkit.rules.expectation_file import read_expectations
 from ibkit.rules.rule import Rule
 from ibkit.sources.site import Site
@@ -41,6 +41,8 @@ OUTPUTS = ("json", "csv")
 
 #: What a diagnosis of everything looks at.
 _ALL_PARTS = (HOSTS, FABRIC, MANAGERS, COUNTERS)
+#: What chosen rules may need beside.
+_EVERY_PART = (*_ALL_PARTS, PARTITIONS, ROUTES, CHANGE)
 #: Members of an incident that a person reads.
 _SHOWN_MEMBERS = 5
 
@@ -94,7 +96,7 @@ def _run(args: argparse.Namespace) -> int:
     diagnosis = diagnose(Evidence(collected), rules)
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)
-    parts = tuple(part for part in (*_ALL_PARTS, PARTITIONS, CHANGE) if part in needed) if args.rule else _ALL_PARTS
+    parts = tuple(part for part in _EVERY_PART if part in needed) if args.rule else _ALL_PARTS
     decided = _is_decided(diagnosis, parts, chosen=bool(args.rule))
     if args.nagios:
         status, line = nagios_line(diagnosis, is_decided=decided)
@@ -133,7 +135,8 @@ def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:
         raise IbkitError("--interval reads the counters twice, which only a live host can answer; use --since")
     earlier = _site_before(args.since) if args.since else None
     through = through_of(args, site)
-    collected = collect(site, through, wanted)
+    asked = wanted if args.rule else ()
+    collected = collect(site, through, wanted, asked)
     if args.interval:
         return sample_again(site, collected, args.interval, through)
     if earlier is None:

@@ -13,11 +13,25 @@ from ibkit.rules import (
     links,
     managers,
     partitions,
+    routing,
     states,
 )
 from ibkit.rules.rule import Rule
 
-_MODULES = (states, changes, hosts, links, counters, identity, managers, partitions, hardware, environment, expected)
+_MODULES = (
+    states,
+    changes,
+    hosts,
+    links,
+    counters,
+    identity,
+    managers,
+    partitions,
+    routing,
+    hardware,
+    environment,
+    expected,
+)
 
 #: By number, those of one number in the order of their modules.
 ALL: tuple[Rule, ...] = tuple(

@@ -22,6 +22,7 @@ from ibkit.collectors.hardware import collect_fabric_hardware, collect_host_hard
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
+from ibkit.collectors.routing import collect_routes
 from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.model import fabric as fabric_model
 from ibkit.model import host_findings
@@ -35,6 +36,7 @@ from ibkit.model.findings import LookedAt
 from ibkit.model.hardware import Hardware
 from ibkit.model.host import HostHcas
 from ibkit.model.partitions import Partitions
+from ibkit.model.routes import Routes
 from ibkit.model.subnet_manager import NO_SM, SubnetManagers
 from ibkit.parsers.base import Problem
 from ibkit.rules.evidence import (
@@ -49,6 +51,7 @@ from ibkit.rules.evidence import (
     MANAGERS,
     PARTITIONS,
     PARTS,
+    ROUTES,
     Collected,
     Lack,
     counted,
@@ -67,6 +70,9 @@ READS = tuple(
 )  # fmt: skip
 
 _RECORD = "record it with `ibkit capture`, or run `ibkit check` on a host of the fabric"
+#: Of more pairs of switch and host than these nobody follows the ways: it takes some seconds.
+MAX_WAYS = 3_000_000
+
 _HARDWARE = "`mlxlink` as root for modules; ibswinfo's output, or ibdiagnet's db_csv, saved as a file"
 _TWO_SAMPLES = Lack(
     "there is one sample of the counters, which tells no rates",
@@ -87,23 +93,26 @@ def collect(
     site: Site,
     through: Through = ANY_PORT,
     wanted: Container[str] = PARTS,
+    asked: Container[str] = (),
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> Collected:
     """The ``wanted`` parts as far as the site can tell of them; the counters last, for a second sample may follow.
 
-    The topology says where something was counted or which partitions a port is in, so it comes with these.
+    ``asked`` are those that the user asked for by name, among them what takes long to read of a live fabric. The
+    topology says where something was counted or which partitions a port is in, so it comes with these.
     """
     parts = _Parts()
     hosts = parts.hosts(site)
     checks = parts.checks(site) if hosts and HOST_CHECKS in wanted else None
     swept = Fabric({}, (), None)
     fabric = None
-    if any(part in wanted for part in (FABRIC, PARTITIONS, COUNTERS, CHANGE, EARLIER)):
+    if any(part in wanted for part in (FABRIC, PARTITIONS, ROUTES, COUNTERS, CHANGE, EARLIER)):
         swept = collect_fabric(site.subnet, through)
         fabric = parts.fabric(swept)
     managers = parts.managers(collect_subnet_managers(site.subnet, through)) if MANAGERS in wanted else None
     partitions = parts.partitions(collect_partitions(site.subnet, swept, through)) if PARTITIONS in wanted else None
+    routes = parts.routes(site, swept, through, asked=ROUTES in asked) if ROUTES in wanted else None
     hardware = parts.hardware(site, hosts or (), swept) if HARDWARE in wanted else None
     begun = clock()
     counters = None
@@ -111,8 +120,8 @@ def collect(
         counters = parts.counters(collect_counters(site.subnet, through), hosts or ())
     parts.lacks |= {CHANGE: _TWO_SAMPLES, EARLIER: _NO_EARLIER, EXPECTED: _NO_EXPECTATIONS}
     return Collected(
-        hosts, checks, fabric, counters, managers, partitions, hardware, counted_at=(begun, clock()), day=_day(site),
-        lacks=parts.lacks, looked_at=tuple(parts.looked_at),
+        hosts, checks, fabric, counters, managers, partitions, routes, hardware,
+        counted_at=(begun, clock()), day=_day(site), lacks=parts.lacks, looked_at=tuple(parts.looked_at),
     )  # fmt: skip
 
 
@@ -243,6 +252,25 @@ class _Parts:
             return None
         self._seen(PARTITIONS, f"P_Key tables of {counted(len(partitions.ports), 'port')}", partitions.complete)
         return partitions
+
+    def routes(self, site: Site, fabric: Fabric, through: Through, *, asked: bool) -> Routes | None:
+        """The forwarding tables, which take a packet for each 64 LIDs of each switch: a live fabric is not asked for
+        them unless somebody wants that.
+        """
+        if site.origin.kind == "live" and not asked:
+            self.lacks[ROUTES] = Lack("the forwarding tables were not asked for", "`ibkit check --rule routes`")
+            return None
+        ways = fabric.number_of(SWITCH) * fabric.number_of(CHANNEL_ADAPTER)
+        if ways > MAX_WAYS:
+            why = f"{ways:,} ways from switches to hosts are too many to follow"
+            self.lacks[ROUTES] = Lack(why, "`ibkit path A B` follows single ones")
+            return None
+        routes = collect_routes(site.subnet, fabric, through)
+        if not routes.tables:
+            self.lacks[ROUTES] = Lack("there is no record of the forwarding tables", _RECORD)
+            return None
+        self._seen(ROUTES, f"forwarding tables of {counted(len(routes.tables), 'switch', 'switches')}", routes.complete)
+        return routes
 
     def hardware(self, site: Site, hosts: Sequence[HostHcas], fabric: Fabric) -> Hardware | None:
         """Modules and switches, of whom mostly nobody tells: that makes no diagnosis incomplete."""

@@ -17,12 +17,13 @@ from ibkit.model.host import Hca, HcaPort, HostHcas
 from ibkit.model.ids import Guid
 from ibkit.model.link_grade import LinkGrade
 from ibkit.model.partitions import Partitions
+from ibkit.model.routes import Routes
 from ibkit.model.subnet_manager import SubnetManagers
 from ibkit.parsers.records import NamedTuple
 
 #: The parts of the evidence.
-HOSTS, HOST_CHECKS, FABRIC, COUNTERS, CHANGE, MANAGERS, PARTITIONS, HARDWARE, EARLIER, EXPECTED = PARTS = (
-    "hosts", "host-checks", "fabric", "counters", "two-samples", "subnet-managers", "partitions", "hardware",
+HOSTS, HOST_CHECKS, FABRIC, COUNTERS, CHANGE, MANAGERS, PARTITIONS, ROUTES, HARDWARE, EARLIER, EXPECTED = PARTS = (
+    "hosts", "host-checks", "fabric", "counters", "two-samples", "subnet-managers", "partitions", "routes", "hardware",
     "earlier-capture", "expectations",
 )  # fmt: skip
 
@@ -51,6 +52,7 @@ class Collected(NamedTuple):
     counters: FabricCounters | None = None
     managers: SubnetManagers | None = None
     partitions: Partitions | None = None
+    routes: Routes | None = None
     hardware: Hardware | None = None
     change: FabricChange | None = None
     earlier: Fabric | None = None
@@ -92,6 +94,7 @@ class Evidence:
         self.managers = collected.managers or SubnetManagers(())
         self.expected = collected.expected or Expectations()
         self.partitions = collected.partitions or Partitions(())
+        self.routes = collected.routes or Routes({}, None)
         self.hardware = collected.hardware or Hardware()
         self._links_by_name: dict[str, dict[str, list[NodeLink]]] = {}
 

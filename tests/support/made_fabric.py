@@ -124,7 +124,7 @@ def diagnosis(rule: str | None = None, **parts: Any) -> Diagnosis:
     values = {
         "hosts": collected.hosts, "host-checks": collected.checks, "fabric": collected.fabric,
         "counters": collected.counters, "two-samples": collected.change, "subnet-managers": collected.managers,
-        "partitions": collected.partitions, "hardware": collected.hardware, "expectations": collected.expected,
+        "partitions": collected.partitions, "hardware": collected.hardware, "routes": collected.routes, "expectations": collected.expected,
         "earlier-capture": collected.earlier or collected.earlier_managers,
     }  # fmt: skip
     lacks = {part: Lack(f"no {part}", f"collect {part}") for part in PARTS if values.get(part) is None}
