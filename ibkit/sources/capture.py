@@ -152,20 +152,6 @@ def _why(error: OSError, name: str) -> str:
     return f"{error.strerror}; let its owner make it readable (chmod -R u+rX)"
 
 
-def is_capture(path: str) -> bool:
-    """Whether it is meant as a capture: a folder, or a file that is gzip or tar, whatever its name."""
-    if os.path.isdir(path):
-        return True
-    from ibkit.sources.raw import open_plain
-
-    with open_plain(path) as file:
-        try:
-            head = file.read(512)
-        except OSError as error:
-            raise UnreadableInput(f"{path}: {error.strerror}") from error
-    return head.startswith(b"\x1f\x8b") or head[257:262] == b"ustar"
-
-
 def open_capture(path: str) -> Site:
     """Read the manifest of a folder or an archive and make a site of it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from ibkit.errors import UnreadableInput
 from ibkit.sources.site import Host, Origin, Site
 
 
@@ -23,17 +24,31 @@ def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = N
         live = LiveSource(tick=tick)
         return Site(Origin("live", name), (Host(name, live),), live)
     if path != "-":
-        from ibkit.sources.capture import is_capture, open_capture
-
         if recording := recording_of(path):
             from ibkit.sources.recording_file import open_frame
 
             return open_frame(*recording)
         if is_capture(path):
+            from ibkit.sources.capture import open_capture  # costs the import of json
+
             return open_capture(path)
     from ibkit.sources.raw import open_raw
 
     return open_raw(path)
+
+
+def is_capture(path: str) -> bool:
+    """Whether it is meant as a capture: a folder, or a file that is gzip or tar, whatever its name."""
+    if os.path.isdir(path):
+        return True
+    from ibkit.sources.raw import open_plain
+
+    with open_plain(path) as file:
+        try:
+            head = file.read(512)
+        except OSError as error:
+            raise UnreadableInput(f"{path}: {error.strerror}") from error
+    return head.startswith(b"\x1f\x8b") or head[257:262] == b"ustar"
 
 
 def recording_of(path: str) -> tuple[str, str] | None:

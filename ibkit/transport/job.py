@@ -12,8 +12,9 @@ from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
-from ibkit.sources.capture import is_capture, open_capture
+from ibkit.sources.capture import open_capture
 from ibkit.sources.manifest import MANIFEST
+from ibkit.sources.opening import is_capture
 from ibkit.sources.site import Host, Site
 
 MAX_FILES = 20_000
@@ -71,8 +72,6 @@ def open_job(target: str) -> Job:
     """A log, a folder, ``-`` for standard input, or a capture. Raises UnreadableInput."""
     if target == "-":
         return Job("-", (Log("-", lambda: sys.stdin.buffer),))
-    if re.match(r"(?:pid|slurm):", target) and not os.path.exists(target):
-        raise UnreadableInput(f"{target}: running jobs are not looked at yet; give the job's log")
     if os.path.isdir(target):
         return _folder(target)
     if target.endswith((".tar", ".tgz", ".tar.gz")) and is_capture(target):
