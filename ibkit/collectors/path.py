@@ -24,6 +24,10 @@ from ibkit.sources.raw import RawSource
 
 TRACE_TOOL = "ibtracert"
 TRACE_DEADLINE_SECONDS = 30.0
+_NO_TOPOLOGY = (
+    "the text tells no nodes and cables: put the output of `ibnetdiscover` before it into the same file, or that of "
+    "`saquery` NR, LR and PIR"
+)
 
 
 class Path(NamedTuple):
@@ -115,11 +119,13 @@ def _traces(source: Source, command: Sequence[str]) -> tuple[tuple[Trace, ...], 
 
 def _topology(source: Source, through: Through, traces: Sequence[Trace]) -> Fabric:
     """Of a text that somebody saved, all that it may show: cables as such, or on the ways that were followed."""
-    if not isinstance(source, RawSource) or any(map(source.holds, topology.READS)):
+    if isinstance(source, RawSource) and not any(map(source.holds, topology.READS)):
+        fabric = Fabric({}, (), None, (Problem("no-output", _NO_TOPOLOGY, None, source.path),))
+    else:
         fabric = topology.collect_fabric(source, through)
-        if fabric.nodes or not traces:
-            return fabric
-    return fabric_of(traces, label_of(source, source.run((TRACE_TOOL,)))) if traces else Fabric({}, (), None)
+    if fabric.nodes or not traces:
+        return fabric
+    return fabric_of(traces, label_of(source, source.run((TRACE_TOOL,))))
 
 
 def _router(fabric: Fabric, start: EndPort, goal: EndPort) -> EndPort | None:

@@ -207,6 +207,19 @@ def test_a_large_sweep_is_read_when_asked_for() -> None:
     assert "counters-not-read" not in [problem["kind"] for problem in made["problems"]]
 
 
+def test_tables_alone_and_with_what_they_are_about(tmp_path: Path) -> None:
+    file = tmp_path / "saved.txt"
+    file.write_text(DUMP)
+    made = document(open_site(str(file)).subnet, "15", "1")
+    assert made["can_talk"] is None
+    (problem,) = made["problems"]
+    assert (problem["kind"], problem["source"]) == ("no-output", str(file))
+    assert "tells no nodes and cables" in problem["text"]
+    file.write_text(TREE + DUMP)
+    made = document(open_site(str(file)).subnet, "15", "1")
+    assert (answers(made)["route"], answers(made)["route_back"]) == ("yes", "yes")
+
+
 def test_a_trace_alone() -> None:
     source = open_site(str(TOOLS / "ibtracert/ft12/to-switch.txt")).subnet
     made = document(source, None, None)
