@@ -73,7 +73,7 @@ def test_the_known_faults_and_no_others(capsys: pytest.CaptureFixture[str]) -> N
     assert set(map(tuple, members.values())) == {()}
     assert made["complete"] is True
     assert {part["what"] for part in made["looked_at"]} == {
-        "hosts", "fabric", "subnet-managers", "partitions", "counters"
+        "hosts", "fabric", "subnet-managers", "partitions", "routes", "counters"
     }  # fmt: skip
     decided = {"R01", "R02", "R03", "R04", "R06", "R08", "R20", "R22", "R27", "R40", "R41", "R42", "R43", "R46", "R48"}
     assert not decided & {one["rule"] for one in made["undecided"]}

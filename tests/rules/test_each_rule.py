@@ -14,6 +14,7 @@ from support.made_fabric import (
     guid,
     hosts,
     port_counters,
+    routed,
     short,
 )
 
@@ -31,7 +32,7 @@ from ibkit.model.hardware import BoardFirmware, Hardware, PortHardware, SwitchHa
 from ibkit.model.host import PciFunction, PciLink
 from ibkit.model.ids import Guid, PKey
 from ibkit.model.partitions import Partitions, PortKeys, look_at
-from ibkit.model.routes import NO_EXIT, ForwardingTable, Routes
+from ibkit.model.routes import NO_EXIT
 from ibkit.model.subnet_manager import MASTER, NO_SM, SubnetManager, SubnetManagers
 from ibkit.parsers.base import Problem
 from ibkit.parsers.bit_errors import ratio_of
@@ -201,20 +202,6 @@ def counted_for(minutes: float, ratio: str) -> PhysicalCounters:
 def switch(**told: Any) -> Parts:
     info = SwitchInfo("all", 1, **told)
     return {"hardware": Hardware(switches=(SwitchHardware(Place(guid=guid("s1")), info, "ibswinfo"),))}
-
-
-def routed(*exits: dict[int, int] | None) -> Parts:
-    """Two switches, port 20 to port 20: h1 and h2 on ports 1 and 2 of the first, h3 on port 3 of the second, with the
-    LIDs 1, 2 and 3. Tables as LID: exit; what is not named has no exit.
-    """
-    ports = {f"h{number}[1]": {"lid": number} for number in (1, 2, 3)}
-    made = fabric("h1[1]-s1[1]", "h2[1]-s1[2]", "s1[20]-s2[20]", "h3[1]-s2[3]", ports=ports)
-    tables = {}
-    for name, table in zip(("s1", "s2"), exits, strict=True):
-        if table is not None:
-            row = bytes(table.get(lid, NO_EXIT) for lid in range(8))
-            tables[guid(name)] = (ForwardingTable(guid(name), row, ((0, 7),), "ibroute -n 9", 1),)
-    return {"fabric": made, "routes": Routes(tables, True)}
 
 
 def firmware(*versions: str) -> Parts:
@@ -528,7 +515,7 @@ CASES: dict[str, Case] = {
         {"managers": SubnetManagers((ONE_MASTER,), None), **expect(standbys=1)},
     ),
     "broken-routes": Case(
-        routed({1: 1, 2: 2}, {1: 20, 2: NO_EXIT, 3: 3}), [("critical", "s2")],
+        routed({1: 1, 2: 2, 3: 20}, {1: 20, 2: NO_EXIT, 3: 3}), [("critical", "s2")],
         routed({1: 1, 2: 2, 3: 20}, {1: 20, 2: 20, 3: 3}), routed({1: 1, 2: 2, 3: 20}, None),
     ),
     "bit-error-ratio": Case(

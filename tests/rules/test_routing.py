@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rules.test_each_rule import routed
-from support.made_fabric import diagnosis, short
+from support.made_fabric import diagnosis, routed, short
 
 from ibkit.model.routes import NO_EXIT
 

@@ -26,6 +26,7 @@ from ibkit.model.fabric import (
 from ibkit.model.findings import Diagnosis, Finding
 from ibkit.model.host import Hca, HcaPort, HostHcas
 from ibkit.model.ids import Guid
+from ibkit.model.routes import NO_EXIT, ForwardingTable, Routes
 from ibkit.parsers.base import Problem
 from ibkit.rules import catalogue
 from ibkit.rules.engine import diagnose
@@ -124,8 +125,8 @@ def diagnosis(rule: str | None = None, **parts: Any) -> Diagnosis:
     values = {
         "hosts": collected.hosts, "host-checks": collected.checks, "fabric": collected.fabric,
         "counters": collected.counters, "two-samples": collected.change, "subnet-managers": collected.managers,
-        "partitions": collected.partitions, "hardware": collected.hardware, "routes": collected.routes, "expectations": collected.expected,
-        "earlier-capture": collected.earlier or collected.earlier_managers,
+        "partitions": collected.partitions, "routes": collected.routes, "hardware": collected.hardware,
+        "expectations": collected.expected, "earlier-capture": collected.earlier or collected.earlier_managers,
     }  # fmt: skip
     lacks = {part: Lack(f"no {part}", f"collect {part}") for part in PARTS if values.get(part) is None}
     rules = catalogue.find(rule) if rule else catalogue.ALL
@@ -189,3 +190,17 @@ def hosts(
             hcas.append(hca._replace(**(fields or {}).get(device, {})))
         made.append(HostHcas(host, tuple(hcas)))
     return tuple(made)
+
+
+def routed(*exits: dict[int, int] | None) -> dict[str, Any]:
+    """Two switches, port 20 to port 20: h1 and h2 on ports 1 and 2 of the first, h3 on port 3 of the second, with the
+    LIDs 1, 2 and 3. Tables as LID: exit; what is not named has no exit.
+    """
+    ports = {f"h{number}[1]": {"lid": number} for number in (1, 2, 3)}
+    made = fabric("h1[1]-s1[1]", "h2[1]-s1[2]", "s1[20]-s2[20]", "h3[1]-s2[3]", ports=ports)
+    tables = {}
+    for name, table in zip(("s1", "s2"), exits, strict=True):
+        if table is not None:
+            row = bytes(table.get(lid, NO_EXIT) for lid in range(8))
+            tables[guid(name)] = (ForwardingTable(guid(name), row, ((0, 7),), "ibroute -n 9", 1),)
+    return {"fabric": made, "routes": Routes(tables, True)}
