@@ -6,8 +6,10 @@ Or runs the job itself:
   ibkit check-mpi-transport [NAME] -- mpirun -np 2 ./a.out ...
   ibkit check-mpi-transport ./a.out                with the mpirun of its MPI
 
-Its output is passed through, the verdict comes after it, on stderr; with --json or --csv that is on stdout, and all of
-the job's output on stderr. Where the job's exit status is not 0 it is ibkit's, too.
+or looks at running processes of this host: pid:N (a rank or its launcher), slurm:JOBID.
+
+A launched job's output is passed through, the verdict comes after it, on stderr; with --json or --csv that is on
+stdout, and all of the job's output on stderr. Where the job's exit status is not 0 it is ibkit's, too.
 
 verdict: ib, roce, iwarp, rdma (verbs, link layer not shown), opa, efa, slingshot, ipoib, tcp, shm (one host), mixed,
 none (no data path was established) or unknown. docs/check-mpi-transport.md says what each one stands on.
@@ -19,6 +21,7 @@ exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -46,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         nargs="?",
         metavar="TARGET",
-        help="a log, a folder of logs, - for standard input, or a program to launch",
+        help="a log, a folder of logs, - for standard input, a program to launch, pid:N, slurm:JOBID",
+    )
+    parser.add_argument(
+        "--window", type=float, default=2.0, metavar="SECONDS", help="how long running processes are watched (2)"
     )
 
 
@@ -57,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.launched is not None or (args.target and args.from_path is None and is_program(args.target)):
         return _launch(args)
+    if args.target and re.match(r"(?:pid|slurm):", args.target):
+        return _look(args)
     job: Job
     if args.from_path is None:
         if args.target is None:
@@ -116,6 +124,30 @@ def _launch(args: argparse.Namespace) -> int:
         note(f"the job ended with exit status {ended.exit_status}, and so does this")
         return ended.exit_status
     return status
+
+
+def _look(args: argparse.Namespace) -> int:
+    """Judge running processes from two samples of their host."""
+    import time
+
+    from ibkit.collectors.ranks import ranks_of_process, ranks_of_slurm_job, sample
+    from ibkit.transport.live import judge_samples
+
+    if args.from_path is not None:
+        raise IbkitError(f"{args.target}: a capture is one moment; running processes are looked at on their host")
+    kind, _, name = args.target.partition(":")
+    if not re.fullmatch(r"[0-9]{1,10}" if kind == "pid" else r"[0-9]{1,10}(?:[._+][0-9a-z]{1,10})?", name):
+        raise IbkitError(f"{args.target}: not a number of a {'process' if kind == 'pid' else 'job'}")
+    if not 0 < args.window <= 3600:
+        raise IbkitError("--window: seconds, more than 0 and at most 3600")
+    (host,) = open_site(None).hosts
+    found = ranks_of_process(host.source, int(name)) if kind == "pid" else ranks_of_slurm_job(host.source, name)
+    first = list(found.ranks.items())[:8]
+    told = ", ".join(f"{pid}" if rank is None else f"{pid} (rank {rank})" for pid, rank in first)
+    note(f"processes {told}{' ...' if len(found.ranks) > 8 else ''}: what they move in {args.window:g} s")
+    before = sample(host.source, host.name)
+    time.sleep(args.window)
+    return _tell(args, judge_samples(args.target, host, found, before, sample(host.source, host.name)))
 
 
 def _writer(stream: TextIO) -> Callable[[bytes], None]:

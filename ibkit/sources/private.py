@@ -16,7 +16,7 @@ _OF_A_PROCESS = re.compile(r"/proc/[0-9]+/(environ|maps|fd)\Z")
 _VARIABLE = re.compile(
     rb"(?:NCCL|RCCL|UCX|FI|PSM2|PSM3|MLX5|RDMAV|IBV|I_MPI_OFI|MV2|MPICH_OFI|MPICH_UCX)_[A-Z0-9_]*=|I_MPI_FABRICS="
     rb"|(?:OMPI|PRTE)_MCA_(?:pml|btl|mtl|osc|coll)[a-z0-9_]*="
-    rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK)="
+    rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK|PMIX_NAMESPACE)="
     rb"|SLURM_(?:JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID)=|PBS_JOBID=|LSB_JOBID="
 )
 #: Providers of verbs lie in a folder of their own, ``libibverbs/``, or are a driver's library.

@@ -9,12 +9,12 @@ b=ibkit-b-$$
 trap 'ip netns del "$a" 2>/dev/null; ip netns del "$b" 2>/dev/null' EXIT
 ip netns add "$a"
 ip netns add "$b"
-ip link add "va$$" netns "$a" type veth peer name "vb$$" netns "$b"
-ip -n "$a" addr add 10.98.0.1/24 dev "va$$"
-ip -n "$b" addr add 10.98.0.2/24 dev "vb$$"
+ip link add ve0 netns "$a" type veth peer name ve0 netns "$b"
+ip -n "$a" addr add 10.98.0.1/24 dev ve0
+ip -n "$b" addr add 10.98.0.2/24 dev ve0
 for space in "$a" "$b"; do ip -n "$space" link set lo up; done
-ip -n "$a" link set "va$$" up
-ip -n "$b" link set "vb$$" up
+ip -n "$a" link set ve0 up
+ip -n "$b" link set ve0 up
 printf '127.0.0.1 localhost\n10.98.0.1 nodea\n10.98.0.2 nodeb\n' > "$folder/hosts"
 cat > "$folder/agent" <<END
 #!/bin/sh

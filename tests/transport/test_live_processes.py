@@ -1,0 +1,190 @@
+"""Running jobs: two samples of a host. The rows are those of the recorded runs in fixtures/jobs-recorded, beside which
+the kernel and `ss` were asked: two ranks, 89 and 90, over rxe and over TCP.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.answers import Answers
+from support.proc_tree import rank_files
+
+from ibkit.cli.main import main
+from ibkit.collectors.ranks import SOCKETS, ranks_of_process, ranks_of_slurm_job, sample
+from ibkit.errors import UnreadableInput
+from ibkit.model.mpi import JobVerdict
+from ibkit.sources.base import CommandAnswer, Entry
+from ibkit.sources.site import Host
+from ibkit.transport.live import judge_samples
+
+ROOT = Path(__file__).parents[2]
+QP = "rdma -j -d resource show qp"
+ROW = (
+    '{{"ifindex":{0},"ifname":"rxe{0}","port":1,"lqpn":{1},"rqpn":{1},"type":"RC","state":"RTS","rq-psn":{2},"sq-psn":{3},'
+    '"path-mig-state":"MIGRATED","pdn":2,"pid":{4},"comm":"pp.ompi"}}'
+)
+IDLE = ROW.format(0, 21, 0, 0, 89), ROW.format(1, 21, 0, 0, 90)
+SOCKET = 'ESTAB 0 0 {} {} users:(("pp.ompi",pid={},fd=17))\n\t cubic bytes_acked:{} bytes_received:{}\n'
+CONTROL = SOCKET.format("127.0.0.1:40608", "127.0.0.1:35341", 89, 621, 371) + SOCKET.format(
+    "127.0.0.1:40614", "127.0.0.1:35341", 90, 579, 371
+)
+ETHERNET, IPOIB = "ether", "infiniband"
+
+
+def rows(psn: int) -> str:
+    """The queue pairs of the run over two devices; the second of each rank carries the data."""
+    moving = ROW.format(0, 22, psn, psn + 6, 89), ROW.format(1, 22, psn + 6, psn, 90)
+    return "[" + ",".join((*IDLE, *moving)) + "]"
+
+
+def between(moved: int) -> str:
+    """The two ends of the ranks' own connection."""
+    ends = "10.77.0.1:55837", "10.77.0.1:1024"
+    return SOCKET.format(*ends, 89, moved, moved) + SOCKET.format(*ends[::-1], 90, moved, moved)
+
+
+def source(qps: str = "[]", sockets: str = CONTROL, *, size: int = 2, link: str = ETHERNET, more: str = "") -> Answers:
+    files = {**rank_files(89), **rank_files(90)}
+    for pid, rank in ((89, 0), (90, 1)):
+        files[f"/proc/{pid}/environ"] = "\0".join(
+            (f"OMPI_COMM_WORLD_RANK={rank}", f"OMPI_COMM_WORLD_SIZE={size}", "PMIX_NAMESPACE=1504509953", more)
+        )
+    files["/proc/91/status"] = "Name:\tother\nTgid:\t91\nPPid:\t1\n"
+    files["/proc/91/environ"] = "OMPI_COMM_WORLD_RANK=0\0PMIX_NAMESPACE=7"
+    address = f'[{{"ifname":"x0","link_type":"{link}","addr_info":[{{"local":"10.77.0.1","prefixlen":24}}]}}]'
+    commands = {
+        QP: CommandAnswer((), qps.encode(), exit_status=0),
+        " ".join(SOCKETS): CommandAnswer((), sockets.encode(), exit_status=0),
+        "ip -j -d addr": CommandAnswer((), address.encode(), exit_status=0),
+    }
+    folders = {
+        "/sys/class/infiniband": [Entry("rxe0", "link"), Entry("rxe1", "link")],
+        "/proc": [Entry(name, "folder") for name in ("89", "90", "91", "self")],
+    }
+    return Answers(commands, files=files, folders=folders)
+
+
+def judged(before: Answers, after: Answers) -> JobVerdict:
+    host = Host("nodea", after)
+    ranks = ranks_of_process(after, 89)
+    return judge_samples("pid:89", host, ranks, sample(before, "nodea"), sample(after, "nodea"))
+
+
+def test_the_ranks_of_one_run_are_found_and_no_others() -> None:
+    found = ranks_of_process(source(), 89)
+    assert (dict(found.ranks), found.size) == ({89: 0, 90: 1}, 2)
+
+
+def test_moving_packet_numbers_are_rdma() -> None:
+    answer = judged(source(rows(18_346)), source(rows(27_680)))
+    assert (answer.verdict, answer.status) == ("rdma", "as-expected")
+    assert {(one.evidence_class, one.rank, one.transport) for one in answer.evidence} == {
+        ("process", 0, "rdma"),
+        ("process", 1, "rdma"),
+    }
+    assert "rxe0/1 qpn 22 peer qpn 22 RC RTS pid 89: 9334 packets sent" in answer.evidence[0].text
+
+
+def test_packet_numbers_wrap_at_24_bits() -> None:
+    assert judged(source(rows((1 << 24) - 100)), source(rows(900))).verdict == "rdma"
+
+
+def test_queue_pairs_that_stand_still_prove_nothing() -> None:
+    """The run whose data went through shared memory had queue pairs in RTS, too."""
+    answer = judged(source(rows(18_346)), source(rows(18_350)))
+    assert (answer.verdict, answer.status) == ("unknown", "undecided")
+    assert answer.next_step is not None
+    assert "none moved in the window" in answer.next_step
+
+
+def test_bytes_between_ranks_are_tcp_and_those_to_a_launcher_are_not() -> None:
+    answer = judged(source(sockets=CONTROL + between(0)), source(sockets=CONTROL + between(980_131)))
+    assert (answer.verdict, answer.status, len(answer.evidence)) == ("tcp", "fallback", 2)
+    loud = CONTROL.replace("621", "9000621")
+    assert judged(source(), source(sockets=loud)).verdict == "unknown"
+
+
+def test_a_barrier_is_no_data() -> None:
+    assert judged(source(sockets=between(0)), source(sockets=between(2000))).verdict == "unknown"
+
+
+def test_tcp_on_an_ipoib_interface() -> None:
+    answer = judged(source(sockets=between(0), link=IPOIB), source(sockets=between(980_131), link=IPOIB))
+    assert answer.verdict == "ipoib"
+
+
+def test_a_setting_that_leaves_tcp_is_the_reason() -> None:
+    more = "OMPI_MCA_btl=tcp,self"
+    answer = judged(source(sockets=between(0), more=more), source(sockets=between(980_131), more=more))
+    assert (answer.status, [reason.id for reason in answer.layers[0].reasons]) == ("by-configuration", ["wrongtls"])
+
+
+def test_tcp_to_another_host_may_be_a_file_server() -> None:
+    def remote(moved: int) -> str:
+        return SOCKET.format("10.77.0.1:900", "10.77.0.9:2049", 89, moved, 0)
+
+    answer = judged(source(sockets=remote(0), size=4), source(sockets=remote(9_000_000), size=4))
+    assert answer.verdict == "unknown"
+    assert answer.next_step is not None
+    assert "10.77.0.9:2049" in answer.next_step
+
+
+def test_tcp_on_one_of_several_hosts_says_nothing_of_the_others() -> None:
+    answer = judged(source(sockets=between(0), size=4), source(sockets=between(980_131), size=4))
+    assert (answer.verdict, answer.layers[0].pairs[0].transport) == ("unknown", "tcp")
+
+
+def test_sockets_that_cannot_be_listed_are_a_problem() -> None:
+    answer = judged(Answers({}), Answers({}, files={"/proc/89/status": "Name:\ta\nTgid:\t89\n"}))
+    assert answer.verdict == "unknown"
+    assert any("TCP sockets cannot be listed" in problem.text for problem in answer.problems)
+
+
+def test_slurm_lists_the_tasks() -> None:
+    listed = (
+        "PID      JOBID    STEPID   LOCALID GLOBALID\n89       12       0        0       0       \n-1 12 extern 0 0\n"
+    )
+    both = Answers(
+        {"scontrol listpids 12": CommandAnswer((), listed.encode(), exit_status=0)},
+        files={"/proc/89/environ": "SLURM_PROCID=0\0SLURM_NTASKS=4"},
+    )
+    found = ranks_of_slurm_job(both, "12")
+    assert (dict(found.ranks), found.size) == ({89: 0}, 4)
+    with pytest.raises(UnreadableInput, match="scontrol is not installed"):
+        ranks_of_slurm_job(Answers({"scontrol listpids 12": CommandAnswer((), failure="missing")}), "12")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["pid:4000000000"], ["pid:x"], ["slurm:;rm"], ["pid:1", "--window", "0"], ["--from", "x", "pid:1"]]
+)
+def test_what_cannot_be_looked_at_is_said(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert main(["check-mpi-transport", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("ibkit: ")
+
+
+@pytest.mark.needs("openmpi")
+@pytest.mark.parametrize(
+    ("words", "verdict", "status"), [("--mca btl tcp,self", "tcp", 1), ("--mca pml ob1", "shm", 0)]
+)
+def test_a_real_job_is_watched(tmp_path: Path, words: str, verdict: str, status: int) -> None:
+    program = tmp_path / "ring"
+    subprocess.run(["mpicc.openmpi", ROOT / "tests/support/ring.c", "-o", program], check=True)
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = ["mpirun.openmpi", "--oversubscribe", *words.split(), "-np", "2", program, "1000000000"]
+    job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(1.5)
+        done = subprocess.run(
+            [sys.executable, "-m", "ibkit", "check-mpi-transport", f"pid:{job.pid}", "--window", "1"],
+            capture_output=True, text=True, check=False, cwd=ROOT,
+        )  # fmt: skip
+        assert job.poll() is None
+    finally:
+        job.terminate()
+        job.wait(20)
+    assert (f": {verdict}, " in done.stdout, done.returncode) == (True, status), done
