@@ -15,6 +15,7 @@ from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.parsers.sa_records import SWITCH, SaNode, SaRecords
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
+from ibkit.sources.raw import RawSource
 
 TOOL = "saquery"
 #: Types of records by the name that the tool has for them.
@@ -46,6 +47,7 @@ class SaAnswer(NamedTuple):
 class SaReading(NamedTuple):
     """The answers to all questions. ``asked`` are the types that came, ``label`` is what problems name.
 
+    ``ended_well`` is None where nobody knows how the tool ended, as of a capture that was put together by hand.
     ``is_saved``: it is a text that somebody saved, of which nobody knows whether it is all that there was.
     """
 
@@ -54,6 +56,7 @@ class SaReading(NamedTuple):
     complete: bool | None
     problems: tuple[Problem, ...]
     label: str
+    ended_well: bool | None
     is_saved: bool
 
 
@@ -63,9 +66,9 @@ def read_subnet(source: Source, through: Through) -> SaReading | None:
     That none answers is no problem here: who manages the subnet is another question, and a sweep needs no manager.
     """
     first = query(source, through, NODES)
-    if only_stdout(first.answer) and first.records != SaRecords():
+    if isinstance(source, RawSource) and first.records != SaRecords():
         label = label_of(source, first.answer)
-        return SaReading(first.records, frozenset(), first.complete, first.problems, label, is_saved=True)
+        return SaReading(first.records, frozenset(), first.complete, first.problems, label, None, is_saved=True)
     if not first.records.nodes:
         return None
     if not ports_fit(first.records.nodes):
@@ -84,6 +87,7 @@ def read_subnet(source: Source, through: Through) -> SaReading | None:
         False if any(told.complete is False for name, told in answers.items() if name != GUIDS) else None,
         tuple(problem for told in answers.values() for problem in told.problems),
         " ".join(through.command(TOOL)),
+        None if any(only_stdout(told.answer) for told in answers.values()) else True,
         is_saved=False,
     )
 

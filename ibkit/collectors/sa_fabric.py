@@ -56,7 +56,7 @@ def assemble_records(reading: SaReading) -> SaPicture:
     may_be_fdr10 = draft.look_for_fdr10()
     fabric = assemble_blocks(
         blocks, unlinked, (*reading.problems, *draft.findings.problems()), source=reading.label,
-        lacking=reading.complete is False or draft.findings.lacking, swept_clean=None if reading.is_saved else True,
+        lacking=reading.complete is False or draft.findings.lacking, swept_clean=reading.ended_well,
     )  # fmt: skip
     nodes = {guid: draft.with_infos(node) for guid, node in fabric.nodes.items()}
     problems = fabric.problems

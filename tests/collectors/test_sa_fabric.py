@@ -205,6 +205,15 @@ def test_records_under_another_name() -> None:
     assert collect_fabric(Answers(given)).complete is True
 
 
+def test_a_capture_put_together_by_hand() -> None:
+    """It need not say how the tool ended: then its records are read as all others, and nobody knows if they are all."""
+    told = {command: answer._replace(exit_status=None) for command, answer in answers().items()}
+    fabric = collect_fabric(Answers(told))
+    usual = collect_fabric(Answers(answers()))
+    assert (fabric.nodes, fabric.links, kinds(fabric)) == (usual.nodes, usual.links, kinds(usual))
+    assert (fabric.complete, usual.complete) == (None, True)
+
+
 def test_a_saved_text(tmp_path: Path) -> None:
     file = tmp_path / "sa.txt"
     file.write_text(text_of("nodes") + text_of("ports") + all_links())
@@ -255,7 +264,7 @@ def test_damaged_records_never_raise(at: int, length: int, instead: str) -> None
     whole = text_of("nodes") + text_of("ports") + all_links() + text_of("guids")
     at %= len(whole)
     parsed = sa_records.parse(whole[:at] + instead + whole[at + length :])
-    reading = SaReading(parsed.value, frozenset(), parsed.complete, parsed.problems, "x", is_saved=True)
+    reading = SaReading(parsed.value, frozenset(), parsed.complete, parsed.problems, "x", None, is_saved=True)
     fabric = assemble_records(reading).fabric
     assert fabric.complete is not True
     assert all(link.a.guid in fabric.nodes and link.b.guid in fabric.nodes for link in fabric.links)
