@@ -91,7 +91,8 @@ class _Fabrics:
                 other = ports.get(port.number)
                 if other is not None and other != port:
                     self._changes += _port_changes(new, port, other)
-                    half_known += (port.lid is None) != (other.lid is None)
+                    if port.peer and other.peer:
+                        half_known += (port.lid is None) != (other.lid is None)
             half_known += old.type == SWITCH and (old.lid is None) != (new.lid is None)
         if half_known:
             text = f"whether the LIDs of {half_known} ports changed"

@@ -246,6 +246,21 @@ def test_lids() -> None:
     assert (changes, doubt.kind) == ([], "lids"), "without a LID, or not told"
 
 
+def test_a_port_that_was_cabled_has_a_lid_now() -> None:
+    """That the sweep did not come by it before is no doubt: it had no link."""
+
+    def view(*ports: FabricPort) -> Fabric:
+        links = tuple(Link(End(Guid(1), port.number), port.peer, "4x", "HDR") for port in ports if port.peer)
+        leaf = Node(Guid(2), SWITCH, "leaf", 4, tuple(FabricPort(n, linked=False) for n in range(1, 5)))
+        return Fabric({Guid(1): Node(Guid(1), CHANNEL_ADAPTER, "n1", 2, ports), Guid(2): leaf}, links, True)
+
+    first = FabricPort(1, lid=5, peer=End(Guid(2), 1))
+    changes, doubts = compare_fabrics(
+        view(first, FabricPort(2)), view(first, FabricPort(2, lid=6, peer=End(Guid(2), 2)))
+    )
+    assert (kinds(changes), doubts) == (["link-new"], [])
+
+
 def test_rates_of_which_one_side_knows_nothing() -> None:
     unknown = seen(TREE.degraded({0: ("4x", "???")}))
     assert compare_fabrics(BEFORE, unknown)[0] == []
