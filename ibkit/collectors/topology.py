@@ -124,7 +124,7 @@ class _Draft:
                 self._lids.state(end_key(block.guid, 0), block.lid, block.lmc)
             self._add_rows(node, block.rows)
         if not self._nodes:
-            self.findings.add("no-block", "the text has a topology's header, but no node: it is cut", lacking=True)
+            self.findings.add("no-block", "the text tells of no node: it is cut, or holds something else", lacking=True)
         elif from_node is not None and from_node not in self._nodes:
             text = f"the node that the sweep started from, {Guid(from_node)}, is not in the text"
             self.findings.add("no-block", text, lacking=True)
