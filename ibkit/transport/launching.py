@@ -78,7 +78,10 @@ def prepare(source: Source, argv: Sequence[str], environment: Mapping[str, str])
     words = list(argv)
     if place is not None and runtime.name == "Open MPI" and not _has_list(argv, environment):
         exported = [name for name in variables if not name.startswith("OMPI_")]
-        words[place + 1 : place + 1] = [word for name in exported for word in ("-x", name)]
+        # Each part of a command with several programs has its own: mpirun -np 1 ./a : -np 1 ./b
+        starts = [place, *(number for number, word in enumerate(argv) if word == ":" and number > place)]
+        for start in reversed(starts):
+            words[start + 1 : start + 1] = [word for name in exported for word in ("-x", name)]
     differing = tuple(name for name in kept if environment.get(name) != wanted[name])
     return Launch(tuple(words), variables, runtime, differing)
 
