@@ -47,7 +47,9 @@ def path_document(path: Path) -> dict[str, Any]:
 
 
 def hop_rows(path: Path) -> Iterator[list[Any]]:
-    """One row for each hop of both directions in the order of HOP_COLUMNS; errors are ``NAME=COUNT`` words."""
+    """One row for each hop of both directions in the order of HOP_COLUMNS; errors are ``NAME=COUNT`` words, ``none``
+    where it is known that there are none.
+    """
     for direction, route in (("there", path.pair.there), ("back", path.pair.back)):
         for number, hop in enumerate(_hops(path, route), 1):
             cells = {**hop, "errors": _words(hop["errors"]), "peer_errors": _words(hop["peer_errors"])}
@@ -168,12 +170,12 @@ def _errors(counters: PortCounters | None) -> dict[str, int | None] | None:
 
 
 def _words(errors: dict[str, int | None] | None) -> str | None:
-    return None if errors is None else " ".join(f"{name}={'?' if n is None else n}" for name, n in errors.items())
+    words = (f"{name}={'?' if n is None else n}" for name, n in (errors or {}).items())
+    return None if errors is None else " ".join(words) or "none"
 
 
 def _shown(path: Path, end: End) -> str | None:
-    errors = _words(_errors(path.counters.get(end)))
-    return "none" if errors == "" else errors
+    return _words(_errors(path.counters.get(end)))
 
 
 def _name(fabric: Fabric, end: End) -> str:

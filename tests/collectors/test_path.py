@@ -313,3 +313,7 @@ def test_csv_has_both_ways() -> None:
         ("there", 1, "c001-006 mlx5_1", 1), ("there", 2, "MF0;swib-l001:MQM8700/U1", 1),
         ("back", 1, "c001-001 mlx5_0", 1), ("back", 2, "MF0;swib-l001:MQM8700/U1", 12),
     ]  # fmt: skip
+    assert {row[7] for row in rows} == {None}, "nobody told of errors, which is not that there are none"
+    pages = [page(15, 1), page(2, 12, SymbolErrorCounter=7)]
+    rows = list(hop_rows(collect_path(Recorded(*LIVE, *pages), "15", "1")))
+    assert (rows[0][7], rows[0][13], rows[1][7]) == ("none", "SymbolErrorCounter=7", None)
