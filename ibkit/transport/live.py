@@ -29,6 +29,7 @@ CONTROL_BYTES = 1 << 16
 CONTROL_PACKETS = 16
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is only listed
+_NO_VERBS = ("hfi1", "cxi")
 _CONNECTED = ("RC", "UC", "XRC_INI", "XRC_TGT")
 _PSN_MASK = (1 << 24) - 1
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
@@ -133,6 +134,8 @@ class _Judge:
         after = self._after
         if not after.consumers.listed and not any(problem.kind == NO_DEVICE for problem in after.consumers.problems):
             return False
+        if any(name.startswith(_NO_VERBS) for name in self._source.list("/dev").names):
+            return False  # Omni-Path and Slingshot: nothing shows what went through them
         if not self._has_segments() or any(_excludes_shared_memory(setting) for setting, _ in self._settings()):
             return False
         if after.sockets is None or any(problem.kind == "not-permitted" for problem in self._problems):

@@ -77,7 +77,9 @@ def test_open_mpis_launcher_takes_other_variables_along_by_name() -> None:
 
 
 def test_each_program_of_a_command_gets_them() -> None:
-    ready = prepare(launcher(OPENMPI), ["mpirun", "-x", "NCCL_DEBUG=WARN", "-np", "1", "./a", ":", "-np", "1", "./b"], {})
+    ready = prepare(
+        launcher(OPENMPI), ["mpirun", "-x", "NCCL_DEBUG=WARN", "-np", "1", "./a", ":", "-np", "1", "./b"], {}
+    )
     added = "-x UCX_LOG_LEVEL"
     assert " ".join(ready.argv) == f"mpirun {added} -x NCCL_DEBUG=WARN -np 1 ./a : {added} -np 1 ./b"
 

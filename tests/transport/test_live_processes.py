@@ -145,6 +145,27 @@ def test_sockets_that_cannot_be_listed_are_a_problem() -> None:
     assert any("TCP sockets cannot be listed" in problem.text for problem in answer.problems)
 
 
+@pytest.mark.parametrize(
+    ("segments", "device", "more", "verdict"),
+    [
+        (("59ad0001.0", "59ad0001.1"), "null", "", "shm"),
+        (("59ad0001.0",), "null", "", "unknown"),  # a rank without one
+        (("59ad0002.0", "59ad0002.1"), "null", "", "unknown"),  # another job's
+        (("59ad0001.0", "59ad0001.1"), "cxi0", "", "unknown"),
+        (("59ad0001.0", "59ad0001.1"), "null", "UCX_TLS=tcp", "unknown"),
+        (("59ad0001.0", "59ad0001.1"), "null", "OMPI_MCA_btl=tcp,self", "unknown"),
+    ],
+)
+def test_shared_memory_is_what_is_left(segments: tuple[str, ...], device: str, more: str, verdict: str) -> None:
+    now = source(more=more)
+    names = [Entry(f"vader_segment.nodea.0.{end}", "file") for end in segments]
+    quiet = Answers(
+        now._commands, files=now._files,
+        folders={**now._folders, "/dev/shm": names, "/dev": [Entry(device, "device")]},
+    )  # fmt: skip
+    assert judged(quiet, quiet).verdict == verdict
+
+
 def test_slurm_lists_the_tasks() -> None:
     listed = (
         "PID      JOBID    STEPID   LOCALID GLOBALID\n89       12       0        0       0       \n-1 12 extern 0 0\n"
