@@ -32,7 +32,20 @@ from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
 from ibkit.rules.collecting import READS, collect, compare_with, expecting, problems_of, sample_again
 from ibkit.rules.engine import diagnose
-from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HOSTS, MANAGERS, PARTITIONS, ROUTES, Collected, Evidence
+from ibkit.rules.evidence import (
+    CHANGE,
+    COUNTERS,
+    EARLIER,
+    EXPECTED,
+    FABRIC,
+    HOSTS,
+    MANAGERS,
+    PARTITIONS,
+    PARTS,
+    ROUTES,
+    Collected,
+    Evidence,
+)
 from ibkit.rules.expectation_file import read_expectations
 from ibkit.rules.rule import Rule
 from ibkit.sources.site import Site
@@ -88,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    rules = _chosen(args.rule)
+    rules = _chosen(args)
     expected = read_expectations(args.expect) if args.expect else None
     needed = {part for rule in rules for part in rule.needs}
     collected = expecting(_collected(args, needed), expected)
@@ -97,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)
     parts = tuple(part for part in _EVERY_PART if part in needed) if args.rule else _ALL_PARTS
-    decided = _is_decided(diagnosis, parts, chosen=bool(args.rule))
+    decided = _is_decided(diagnosis, parts, args.rule or ())
     if args.nagios:
         status, line = nagios_line(diagnosis, is_decided=decided)
         print(clean(line, 2000))
@@ -115,14 +128,15 @@ def _run(args: argparse.Namespace) -> int:
     return EXIT_OK if decided else EXIT_UNDECIDED
 
 
-def _is_decided(diagnosis: Diagnosis, parts: Sequence[str], *, chosen: bool) -> bool:
-    """Whether that nothing was found means that nothing is there.
+def _is_decided(diagnosis: Diagnosis, parts: Sequence[str], chosen: Sequence[str]) -> bool:
+    """Whether that nothing was found means that nothing is there: what was looked at is complete.
 
-    Of rules that the user chose nothing may be undecided. Otherwise a part that nobody recorded was not asked for, and
-    what was looked at has to be complete.
+    A part that nobody recorded was not asked for, but a rule that the user named was: it must not be undecided.
     """
     seen = [part for part in diagnosis.looked_at if part.what in (*parts, CHANGE)] or diagnosis.looked_at
-    return bool(seen) and all(part.complete for part in seen) and not (chosen and diagnosis.undecided)
+    named = {word.lower() for word in chosen} - set(PARTS)
+    open_ones = [one for one in diagnosis.undecided if {one.rule.lower(), one.name} & named]
+    return bool(seen) and all(part.complete for part in seen) and not open_ones
 
 
 def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:
@@ -176,15 +190,20 @@ def _seconds_between(earlier: Site, later: Site) -> float:
     return seconds
 
 
-def _chosen(words: list[str] | None) -> tuple[Rule, ...]:
-    if not words:
+def _chosen(args: argparse.Namespace) -> tuple[Rule, ...]:
+    """The rules to run. Of a part of the evidence those that need no more than the user has given."""
+    if not args.rule:
         return catalogue.ALL
+    given = {EXPECTED: args.expect, EARLIER: args.since, CHANGE: args.since or args.interval}
+    absent = {part for part, value in given.items() if not value}
     chosen: list[Rule] = []
-    for word in words:
+    for word in args.rule:
         found = catalogue.find(word)
         if not found:
             raise IbkitError(f"--rule {word}: no such rule; `ibkit check --explain all` lists them")
-        chosen += found
+        chosen += [rule for rule in found if word.lower() not in PARTS or absent.isdisjoint(rule.needs)]
+    if not chosen:
+        raise IbkitError(f"--rule {' '.join(args.rule)}: these rules need --expect, --since or --interval")
     return tuple(rule for rule in catalogue.ALL if rule in chosen)
 
 

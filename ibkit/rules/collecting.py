@@ -39,6 +39,7 @@ from ibkit.model.partitions import Partitions
 from ibkit.model.routes import Routes
 from ibkit.model.subnet_manager import NO_SM, SubnetManagers
 from ibkit.parsers.base import Problem
+from ibkit.parsers.erased import Protocol
 from ibkit.rules.evidence import (
     CHANGE,
     COUNTERS,
@@ -70,6 +71,8 @@ READS = tuple(
 )  # fmt: skip
 
 _RECORD = "record it with `ibkit capture`, or run `ibkit check` on a host of the fabric"
+#: More switches than these are not asked for their forwarding tables without a word: each takes a tenth of a second.
+MAX_SWITCHES = 48
 #: Of more pairs of switch and host than these nobody follows the ways: it takes some seconds.
 MAX_WAYS = 3_000_000
 
@@ -84,9 +87,6 @@ _NO_EARLIER = Lack(
 _NO_EXPECTATIONS = Lack(
     "nobody told what is expected of this fabric", "`ibkit expect init` writes it, `--expect FILE` reads it"
 )
-
-#: What is told elsewhere: as findings, or among what was not looked at.
-_NO_PROBLEMS = fabric_model.FINDINGS | manager_model.FINDINGS | partition_model.FINDINGS | {NOT_RECORDED, "same-prefix"}
 
 
 def collect(
@@ -191,10 +191,25 @@ def _day(site: Site) -> str:
 
 def problems_of(collected: Collected) -> list[Problem]:
     """What the collectors could not see, of the parts that were looked at."""
-    parts = (collected.fabric, collected.managers, collected.partitions, collected.counters, collected.change)
+    parts: tuple[tuple[HasProblems | None, frozenset[str]], ...] = (
+        (collected.fabric, fabric_model.FINDINGS | {"same-prefix"}),
+        (collected.managers, manager_model.FINDINGS),
+        (collected.partitions, partition_model.FINDINGS),
+        (collected.counters, frozenset()),
+        (collected.change, frozenset()),
+    )
     problems = [problem for host in collected.hosts or () for problem in host.problems]
-    problems += [problem for part in parts if part for problem in part.problems]
-    return list(dict.fromkeys(problem for problem in problems if problem.kind not in _NO_PROBLEMS))
+    # What is told as a finding, or among what was not looked at, is no problem besides.
+    problems += [problem for part, told in parts if part for problem in part.problems if problem.kind not in told]
+    return list(dict.fromkeys(problem for problem in problems if problem.kind != NOT_RECORDED))
+
+
+class HasProblems(Protocol):
+    """A part of the evidence."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be seen of it."""
 
 
 class _Parts:
@@ -240,7 +255,7 @@ class _Parts:
         if not decided:
             self._absent(MANAGERS, "the subnet manager's answer", managers.problems)
             return None
-        known = all(manager.state is not None for manager in managers.managers)
+        known = all(manager.state is not None for manager in managers.managers) and managers.complete is not False
         self._seen(MANAGERS, counted(len(managers.managers), "subnet manager"), known)
         return managers
 
@@ -254,11 +269,12 @@ class _Parts:
         return partitions
 
     def routes(self, site: Site, fabric: Fabric, through: Through, *, asked: bool) -> Routes | None:
-        """The forwarding tables, which take a packet for each 64 LIDs of each switch: a live fabric is not asked for
-        them unless somebody wants that.
+        """The forwarding tables. Each switch is asked for its own, so those of many are looked at only where somebody
+        asks for them; in a capture, too, for it shall show what the live run showed.
         """
-        if site.origin.kind == "live" and not asked:
-            self.lacks[ROUTES] = Lack("the forwarding tables were not asked for", "`ibkit check --rule routes`")
+        if fabric.number_of(SWITCH) > MAX_SWITCHES and not asked:
+            why = f"the forwarding tables of {fabric.number_of(SWITCH)} switches were not asked for"
+            self.lacks[ROUTES] = Lack(why, "`ibkit check --rule routes`")
             return None
         ways = fabric.number_of(SWITCH) * fabric.number_of(CHANNEL_ADAPTER)
         if ways > MAX_WAYS:

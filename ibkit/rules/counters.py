@@ -36,8 +36,8 @@ def _limits(total: float, rise: float, unit: str) -> tuple[Limit, ...]:
 def symbol_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
     """A port receives symbols that it cannot read.
 
-    Threshold: 10 or more in all, with one sample; 100 or more a minute, with two. The rule of the bit error rate
-    (R21) judges fewer of them, given time.
+    Threshold: 10 or more in all, with one sample; 100 or more a minute, with two, and 100 in any case. The rule of the
+    bit error rate (R21) judges fewer of them, given time.
 
     Why: the bits are damaged on the way from the other end. Each burst may cost a packet, which is sent again. From HDR
     on the counter counts what forward error correction could not mend, so there any is serious.
@@ -50,7 +50,7 @@ def symbol_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
     if evidence.change is None:
         limit = limits["total"]
     else:
-        limit = limits["per_minute"] * max(evidence.change.seconds, 1.0) / 60
+        limit = limits["per_minute"] * max(evidence.change.seconds, 60.0) / 60
     found = [tally for tally in evidence.tallies.get("SymbolErrorCounter", ()) if tally.value >= limit]
     for group in by_link(evidence, found):
         yield finding_of(evidence, group, limit, meaning="bits are damaged on this link")

@@ -122,7 +122,9 @@ class Evidence:
         end = self.end_of(port)
         if end in self.ports:
             return self.place(end)
-        return Place(guid=port.guid or port.port_guid, name=port.node_name, port=port.port, port_guid=port.port_guid)
+        guid = port.guid or port.port_guid
+        name = port.node_name or (f"LID {port.lid}" if guid is None and port.lid is not None else None)
+        return Place(guid=guid, name=name, port=port.port, port_guid=port.port_guid)
 
     # Ways through the fabric
 

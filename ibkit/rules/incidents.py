@@ -112,17 +112,16 @@ def _link_of(finding: Finding, evidence: Evidence) -> tuple[object, ...] | None:
         return None
     end = _end(finding.places[0], evidence)
     if end is None:
-        place = finding.places[0]
-        return (place.host, place.device, place.port)
+        return finding.places[0]
     link = evidence.link_at.get(end)
     return (link.a, link.b) if link else (end,)
 
 
 def _end(place: Place, evidence: Evidence) -> End | None:
-    """The fabric's port that a place is; a host's by its GUID."""
-    if place.host is None and place.guid is not None and place.port is not None:
-        return End(place.guid, place.port)
-    return evidence.end_of_port_guid.get(place.port_guid) if place.port_guid else None
+    """The fabric's port that a place is; a host's port by its GUID, where the fabric is known."""
+    if place.host is not None and place.port_guid in evidence.end_of_port_guid:
+        return evidence.end_of_port_guid[place.port_guid]
+    return None if place.guid is None or place.port is None else End(place.guid, place.port)
 
 
 def _below_their_source(findings: list[Finding], evidence: Evidence) -> list[Finding]:

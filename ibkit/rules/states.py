@@ -70,7 +70,10 @@ def port_training(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
     """
     for end, port in evidence.ports.items():
         if port.physical_state in ("PortConfigurationTraining", "LinkErrorRecovery", "Training"):
-            what = f"the link does not come up: the port's physical state is {port.physical_state}"
+            if port.physical_state == "LinkErrorRecovery":
+                what = "the link is in error recovery"
+            else:
+                what = f"the link does not come up: the port's physical state is {port.physical_state}"
             yield Finding(what, (evidence.place(end),), (_fact(evidence, port),))
     if not _states_known(evidence):
         yield _NO_STATES

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ibkit.model.fabric import End
 from ibkit.model.findings import Fact, Finding, Undecided
 from ibkit.rules.evidence import Evidence, Tally, counted
 from ibkit.rules.rule import Limits
@@ -32,10 +31,11 @@ def findings_at_limit(
 
 def by_link(evidence: Evidence, found: Iterable[Tally]) -> Iterator[list[Tally]]:
     """Those of the two ends of one link together, the end that counted more of the first kind in front."""
-    groups: dict[tuple[End, ...], list[Tally]] = {}
+    groups: dict[tuple[object, ...], list[Tally]] = {}
     for tally in found:
         link = evidence.link_at.get(tally.end)
-        groups.setdefault((link.a, link.b) if link else (tally.end,), []).append(tally)
+        # Of a port without a GUID its LID tells it from others.
+        groups.setdefault((link.a, link.b) if link else (tally.end, tally.port.lid), []).append(tally)
     for group in groups.values():
         yield sorted(group, key=lambda tally: -tally.value)
 
@@ -82,12 +82,14 @@ def limit_of(evidence: Evidence, limits: Limits) -> float:
 
 
 def unknown(evidence: Evidence, *names: str) -> Iterator[Undecided]:
-    """The ports of which one of these counters is not known."""
+    """The ports of which one of these counters is not known. What a port does not have is none of them."""
     if evidence.change is None:
-        counted_by = [port.counters for port in evidence.counters.ports]
+        ports = [(port.counters, port.unsupported) for port in evidence.counters.ports]
     else:
-        counted_by = [change.counters for change in evidence.change.ports]
-    missing = sum(any(counters.get(name) is None for name in names) for counters in counted_by)
+        ports = [(change.counters, change.port.unsupported) for change in evidence.change.ports]
+    missing = sum(
+        any(counters.get(name) is None and name not in unsupported for name in names) for counters, unsupported in ports
+    )
     if missing:
         yield Undecided(
             f"the counters that this is about are not known of {counted(missing, 'port')}",

@@ -192,6 +192,27 @@ def test_only_some_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert (status, made["complete"]) == (3, False), "it was asked for, and cannot be decided"
 
 
+def test_the_rules_of_a_part_need_no_more_than_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    status, made = document(capsys, "--from", ROCE, "--rule", "hosts")
+    assert (status, made["findings"]) == (0, [])
+    assert all("expected" not in one["missing"] for one in made["undecided"])
+    status, _, err = run(capsys, "check", "--from", ROCE, "--rule", "expectations")
+    assert (status, "need --expect" in err) == (2, True)
+    status, made = document(capsys, "--from", FAT_TREE, "--rule", "two-samples", "--rule", "R40")
+    assert (status, made["findings"]) == (0, []), "only R40 was run"
+
+
+def test_ports_that_only_a_lid_tells_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Two outputs of perfquery in one file, of port 1 of two adapters: no ends of one link."""
+    page = "# Port counters: Lid {} port 1 (CapMask: 0x5A00)\nPortSelect:......................1\n"
+    page += "CounterSelect:...................0x0000\nSymbolErrorCounter:..............{}\n"
+    (tmp_path / "pages.txt").write_text(page.format(5, 50) + page.format(7, 70))
+    _, made = document(capsys, "--from", tmp_path / "pages.txt")
+    assert sorted((one["rule"], one["where"]) for one in made["findings"]) == [
+        ("R20", "LID 5 port 1"), ("R20", "LID 7 port 1")
+    ]  # fmt: skip
+
+
 def test_severities_below_the_wanted_one_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     status, made = document(capsys, "--from", FAT_TREE, "--min-severity", "critical")
     assert (status, made["findings"]) == (0, [])

@@ -80,6 +80,20 @@ def expectations(tree: Simulation) -> str:
 def test_a_clean_fabric_has_no_finding(tree: Simulation, expectations: str) -> None:
     status, found, made = check(tree, "--expect", expectations)
     assert (status, found, made["complete"], made["problems"]) == (0, [], True, [])
+    assert {part["what"] for part in made["looked_at"]} >= {"partitions", "routes"}
+
+
+def test_a_capture_shows_what_the_live_run_showed(tree: Simulation, tmp_path: Path) -> None:
+    count(tree, LEAF, 3, SymbolErrorCounter=10)
+    try:
+        live = tree.ibkit("check", "--json")
+        done = tree.ibkit("capture", "-o", str(tmp_path / "capture"))
+    finally:
+        count(tree, LEAF, 3, SymbolErrorCounter=0)
+    assert done.returncode == 0, done.stderr
+    replayed = tree.ibkit("check", "--json", "--from", str(tmp_path / "capture"))
+    assert (live.returncode, replayed.returncode) == (1, 1)
+    assert replayed.stdout == live.stdout
 
 
 COUNTED = {
@@ -168,6 +182,15 @@ def test_two_samples(tree: Simulation, tmp_path: Path) -> None:
     assert any(one["rule"] == "R21" and "too short" in one["missing"] for one in made["undecided"])
 
 
+def test_no_manager(tree: Simulation) -> None:
+    tree.stop_manager()
+    try:
+        status, found, _ = check(tree, "--rule", "subnet-managers", "--rule", "fabric")
+    finally:
+        tree.start_manager()
+    assert (status, found) == (1, [("no-subnet-manager", "")])
+
+
 def test_a_missing_link_and_a_lost_host(tree: Simulation, expectations: str) -> None:
     """One after the other on the console, against what the clean fabric made expect."""
     rules = ("--expect", expectations, "--rule", "R68", "--rule", "R12")
@@ -185,15 +208,6 @@ def test_a_missing_link_and_a_lost_host(tree: Simulation, expectations: str) -> 
     assert set(found) == {("cabling", f"{HCA_BASE + 16:x}/None"), ("cabling", cable(110), "missing-ports")}
     assert len(found) == 2
     assert "the node is not there" in next(one["what"] for one in made["findings"] if one["places"][0]["port"] is None)
-
-
-def test_no_manager(tree: Simulation) -> None:
-    tree.stop_manager()
-    try:
-        status, found, _ = check(tree, "--rule", "subnet-managers", "--rule", "fabric")
-    finally:
-        tree.start_manager()
-    assert (status, found) == (1, [("no-subnet-manager", "")])
 
 
 def test_limited_members(tree: Simulation) -> None:
