@@ -21,6 +21,7 @@ exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections import Counter
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.launched is not None or (args.target and args.from_path is None and is_program(args.target)):
         return _launch(args)
-    if args.target and re.match(r"(?:pid|slurm):", args.target):
+    if args.target and re.match(r"(?:pid|slurm):", args.target) and not os.path.exists(args.target):
         return _look(args)
     job: Job
     if args.from_path is None:
@@ -91,8 +92,6 @@ def _tell(args: argparse.Namespace, answer: JobVerdict, *, for_people: TextIO | 
 
 def _launch(args: argparse.Namespace) -> int:
     """Run the job, then judge it. Its failure is more than any verdict."""
-    import os
-
     from ibkit.sources.launched import launch
     from ibkit.transport.launching import command_for, judge_launched, prepare
 

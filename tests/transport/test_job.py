@@ -139,12 +139,6 @@ def test_what_is_not_there_or_not_readable_is_refused(tmp_path: Path) -> None:
         answer_of(Path("/dev/null"))
 
 
-@pytest.mark.parametrize("target", ["pid:1", "slurm:4711"])
-def test_running_jobs_are_not_looked_at_yet(target: str) -> None:
-    with pytest.raises(UnreadableInput, match="not looked at yet"):
-        open_job(target)
-
-
 def test_a_file_may_be_called_like_a_running_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "pid:1", LOG)

@@ -188,6 +188,15 @@ def test_what_cannot_be_looked_at_is_said(capsys: pytest.CaptureFixture[str], ar
     assert capsys.readouterr().err.startswith("ibkit: ")
 
 
+def test_a_log_may_be_called_like_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pid:1").write_text("epoch 1\n")
+    assert main(["check-mpi-transport", "pid:1"]) == 3
+    assert "no line of it tells a transport" in capsys.readouterr().out
+
+
 @pytest.mark.needs("openmpi")
 @pytest.mark.parametrize(
     ("words", "verdict", "status"), [("--mca btl tcp,self", "tcp", 1), ("--mca pml ob1", "shm", 0)]
