@@ -282,10 +282,11 @@ class _Parts:
             self.lacks[ROUTES] = Lack(why, "`ibkit path A B` follows single ones")
             return None
         routes = collect_routes(site.subnet, fabric, through)
-        if not routes.tables:
+        known = sum(bool(tables) for tables in routes.tables.values())
+        if not known:
             self.lacks[ROUTES] = Lack("there is no record of the forwarding tables", _RECORD)
             return None
-        self._seen(ROUTES, f"forwarding tables of {counted(len(routes.tables), 'switch', 'switches')}", routes.complete)
+        self._seen(ROUTES, f"forwarding tables of {counted(known, 'switch', 'switches')}", routes.complete)
         return routes
 
     def hardware(self, site: Site, hosts: Sequence[HostHcas], fabric: Fabric) -> Hardware | None:

@@ -29,8 +29,8 @@ from ibkit.rules.catalogue import ALL
 FORMAT = "ibkit-expect/1"
 #: A fabric of 40,000 HCAs has 160,000 links of 120 characters (bytes).
 MAX_BYTES = 64 << 20
-#: Names of a group on one line.
-_LINE_CHARS = 4000
+#: Where a long set of names is broken, and how much of a line a key is looked for in (characters).
+_WIDTH, _LINE_CHARS = 110, 4000
 
 _LINK = re.compile(r"(0x[0-9a-fA-F]{1,16})/(\d{1,3}) (0x[0-9a-fA-F]{1,16})/(\d{1,3})(?: (.*))?\Z")
 _PKEY = re.compile(r"0x[0-9a-fA-F]{1,4}\Z")
@@ -56,7 +56,7 @@ def _lines(expectations: Expectations, origin: str) -> Iterator[str]:
         for group in groups or ():
             yield ""
             yield f"[[{kind}]]"
-            yield f"names = {_quoted(fold(group.names))}"
+            yield f"names = {_names(group.names)}"
             yield f"ports = [{', '.join(map(_port_group, group.ports))}]"
     if expectations.firmware is not None:
         yield ""
@@ -67,8 +67,8 @@ def _lines(expectations: Expectations, origin: str) -> Iterator[str]:
         yield ""
         yield "[[partitions]]"
         yield f"pkey = {_quoted(f'{partition.pkey:#06x}')}"
-        yield f"full = {_quoted(fold(partition.full))}"
-        yield f"limited = {_quoted(fold(partition.limited))}"
+        yield f"full = {_names(partition.full)}"
+        yield f"limited = {_names(partition.limited)}"
     if expectations.links is not None:
         yield ""
         yield "[cabling]  # both ends by node GUID and port, then what is there for people"
@@ -97,6 +97,19 @@ def _port_group(group: PortGroup) -> str:
         if value is not None
     ]
     return f"{{ {', '.join(values)} }}"
+
+
+def _names(names: Sequence[str]) -> str:
+    """A set of names; a long one goes on in the next line, behind a backslash, after a comma."""
+    text = _quoted(fold(names))
+    if len(text) <= _WIDTH:
+        return text
+    lines = [""]
+    for piece in text[1:-1].split(","):
+        if len(lines[-1]) + len(piece) >= _WIDTH:
+            lines.append("")
+        lines[-1] += f"{piece},"
+    return '"""\\\n  ' + "\\\n  ".join(lines).removesuffix(",") + '"""'
 
 
 def _quoted(text: str) -> str:

@@ -206,6 +206,16 @@ def test_todays_fabric_as_people_would_write_it() -> None:
     )
 
 
+def test_a_long_set_of_names_is_broken_after_commas() -> None:
+    names = tuple(f'n{number}"\\-x' for number in range(1, 1200, 7))
+    made = Expectations(hosts=(NodeGroup(names, ()),))
+    text = to_toml(made, "a test")
+    assert max(map(len, text.splitlines())) < 125
+    read = from_toml(text, "x").hosts
+    assert read is not None
+    assert sorted(read[0].names) == sorted(names)
+
+
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "expect.toml"
     target.write_text("old")
