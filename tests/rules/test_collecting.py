@@ -14,10 +14,14 @@ from ibkit.sources.opening import open_site
 from ibkit.sources.site import Host, Origin, Site
 
 FAT_TREE = str(Path(__file__).parents[2] / "fixtures/fat-tree")
-SWEEP, ERRORS = (
-    "ibqueryerrors --counters --report-port",
-    "ibqueryerrors --details --report-port --threshold-file /dev/null",
-)
+SWEEP = "ibqueryerrors --counters --report-port"
+ERRORS = "ibqueryerrors --details --report-port --threshold-file /dev/null"
+END = """
+## Summary: 1 nodes checked, 0 bad nodes found
+##          1 ports checked, 0 ports have errors beyond threshold
+## Thresholds:\x20
+## Suppressed:
+"""
 
 
 def sweep(kind: str, errors: int) -> str:
