@@ -44,7 +44,7 @@ def test_all_that_is_wrong_in_the_scene_worst_first() -> None:
         (CRITICAL, "job: TCP, not RDMA: a fall-back: locked memory is limited to 64 KiB", "job.out"),
         (WARNING, "the link is up, and no subnet manager has configured the port", "n00 mlx5_2/1"),
         (WARNING, "link at 1x HDR, one lane only", "S-1 [1] -- L-0 [22]"),
-        (WARNING, "link at 4x EDR, slow: both ends have faster links", "S-0 [2] -- L-1 [21]"),
+        (WARNING, "link at 4x EDR, both ends have faster links", "S-0 [2] -- L-1 [21]"),
         (INFO, "port Down: no link: no cable, or the other side is off", "n00 mlx5_1/1"),
         (INFO, "the doctor would mend: umad", "host n00"),
     ]
