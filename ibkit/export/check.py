@@ -143,5 +143,8 @@ def _spell(fact: Fact) -> str:
 
 
 def _not_whole(diagnosis: Diagnosis) -> str:
-    parts = [f"{part.what} ({part.text})" for part in diagnosis.looked_at if part.complete is not True]
-    return ", ".join(parts) or "nothing was looked at"
+    parts: dict[str, list[str]] = {}
+    for part in diagnosis.looked_at:
+        if part.complete is not True:
+            parts.setdefault(part.text, []).append(part.what)
+    return "; ".join(f"{', '.join(names)} ({text})" for text, names in parts.items()) or "nothing was looked at"
