@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import print_csv, print_json, print_problems, site_of
@@ -24,14 +24,13 @@ from ibkit.export.check import (
     check_document,
     check_rows,
     explained,
-    is_complete,
     nagios_line,
     rules_page,
 )
 from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, rank
 from ibkit.rules import catalogue
-from ibkit.rules.collecting import READS, collect, compare_with, expecting, problems_of, sample_again
-from ibkit.rules.engine import diagnose
+from ibkit.rules.collecting import READS, collect, compare_with, expecting, problems_of, sample_again, seconds_between
+from ibkit.rules.engine import diagnose, is_complete, is_decided
 from ibkit.rules.evidence import (
     CHANGE,
     COUNTERS,
@@ -110,7 +109,7 @@ def _run(args: argparse.Namespace) -> int:
     shown = tuple(one for one in diagnosis.findings if rank(one.severity) <= rank(args.min_severity))
     diagnosis = diagnosis._replace(findings=shown)
     parts = tuple(part for part in _EVERY_PART if part in needed) if args.rule else _ALL_PARTS
-    decided = _is_decided(diagnosis, parts, args.rule or ())
+    decided = is_decided(diagnosis, parts, args.rule or ())
     if args.nagios:
         status, line = nagios_line(diagnosis, is_decided=decided)
         print(clean(line, 2000))
@@ -126,17 +125,6 @@ def _run(args: argparse.Namespace) -> int:
     if diagnosis.findings:
         return EXIT_FINDING
     return EXIT_OK if decided else EXIT_UNDECIDED
-
-
-def _is_decided(diagnosis: Diagnosis, parts: Sequence[str], chosen: Sequence[str]) -> bool:
-    """Whether that nothing was found means that nothing is there: what was looked at is complete.
-
-    A part that nobody recorded was not asked for, but a rule that the user named was: it must not be undecided.
-    """
-    seen = [part for part in diagnosis.looked_at if part.what in (*parts, CHANGE)] or diagnosis.looked_at
-    named = {word.lower() for word in chosen} - set(PARTS)
-    open_ones = [one for one in diagnosis.undecided if {one.rule.lower(), one.name} & named]
-    return bool(seen) and all(part.complete for part in seen) and not open_ones
 
 
 def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:
@@ -155,7 +143,7 @@ def _collected(args: argparse.Namespace, wanted: set[str]) -> Collected:
         return sample_again(site, collected, args.interval, through)
     if earlier is None:
         return collected
-    seconds = _seconds_between(earlier, site)
+    seconds = seconds_between(earlier.origin, site.origin)
     since = f"between {earlier.origin.time} and {site.origin.time or 'now'}"
     return compare_with(collect(earlier, through_of(args, earlier), wanted), collected, seconds, since)
 
@@ -165,29 +153,6 @@ def _site_before(path: str) -> Site:
     if site.origin.kind != "capture":
         raise IbkitError(f"--since {path}: not a capture, so nobody knows when it was read; record one: ibkit capture")
     return site
-
-
-def _seconds_between(earlier: Site, later: Site) -> float:
-    """Seconds from one recording to the other, or to now for a live host."""
-    from datetime import UTC, datetime
-
-    times = []
-    for site in (earlier, later):
-        if site.origin.kind == "live":
-            times.append(datetime.now(UTC))
-            continue
-        try:
-            times.append(datetime.fromisoformat(site.origin.time or ""))
-        except ValueError as error:
-            raise IbkitError(f"{site.origin.label}: the manifest has no time; give captures that have one") from error
-    if any(time.tzinfo is None for time in times):
-        raise IbkitError("the time in a manifest has no zone, so captures cannot be compared; add it, such as +00:00")
-    seconds = (times[1] - times[0]).total_seconds()
-    if seconds <= 0:
-        raise IbkitError(
-            f"--since {earlier.origin.label} is not earlier than {later.origin.label}: exchange --from and --since"
-        )
-    return seconds
 
 
 def _chosen(args: argparse.Namespace) -> tuple[Rule, ...]:
@@ -241,8 +206,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:
-    where = f"  {finding.where}" if finding.where else ""
-    yield clean(f"{finding.severity.upper()}  {finding.rule} {finding.name}{where}", 500)
+    yield clean(f"{finding.severity.upper()}  {finding.rule} {finding.name}  {finding.where}", 500)
     yield clean(f"  {finding.what}", 500)
     if finding.since:
         yield clean(f"  since: {finding.since}", 200)

@@ -25,13 +25,6 @@ for subjects, so that several rules may have one; names are unique. Limits can b
 """
 
 
-def is_complete(diagnosis: Diagnosis, parts: Sequence[str]) -> bool | None:
-    """Whether each of ``parts`` was looked at and nothing is missing in any."""
-    seen = {part.what: part.complete for part in diagnosis.looked_at}
-    states = [seen.get(part, False) for part in parts]
-    return False if False in states else None if None in states else True
-
-
 def check_document(diagnosis: Diagnosis, problems: Sequence[Problem], *, complete: bool | None) -> dict[str, Any]:
     """All of it."""
     return {

@@ -64,9 +64,13 @@ class Finding(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Its places as a text; of a finding that is about many, the first ones of its members'."""
-        if self.places or not self.members:
+        """Its places as a text; of a finding that is about many, the first ones of its members'. What has neither is
+        about the subnet as a whole.
+        """
+        if self.places:
             return " <-> ".join(place.text for place in self.places)
+        if not self.members:
+            return "the subnet"
         more = f" and {len(self.members) - 3} more" if len(self.members) > 3 else ""
         return ", ".join(member.where for member in self.members[:3]) + more
 

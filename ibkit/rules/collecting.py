@@ -24,6 +24,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
 from ibkit.collectors.routing import collect_routes
 from ibkit.collectors.subnet_manager import collect_subnet_managers
+from ibkit.errors import IbkitError
 from ibkit.model import fabric as fabric_model
 from ibkit.model import host_findings
 from ibkit.model import partitions as partition_model
@@ -60,7 +61,7 @@ from ibkit.rules.evidence import (
 from ibkit.rules.host_counters import host_counters
 from ibkit.rules.tallies import spell
 from ibkit.sources.base import NOT_RECORDED
-from ibkit.sources.site import Site
+from ibkit.sources.site import Origin, Site
 
 #: Whose outputs are read, where somebody saved one of them.
 READS = tuple(
@@ -142,7 +143,31 @@ def compare_with(earlier: Collected, later: Collected, seconds: float, since: st
     lacks = {part: lack for part, lack in compared.lacks.items() if part != EARLIER}
     if earlier.fabric is None:
         lacks[EARLIER] = earlier.lacks.get(FABRIC, _NO_EARLIER)
-    return compared._replace(earlier=earlier.fabric, earlier_managers=earlier.managers, seconds=seconds, lacks=lacks)
+    return compared._replace(
+        earlier=earlier.fabric, earlier_managers=earlier.managers, earlier_hardware=earlier.hardware, seconds=seconds,
+        lacks=lacks,
+    )  # fmt: skip
+
+
+def seconds_between(earlier: Origin, later: Origin) -> float:
+    """Seconds from one recording to the other, or to now for a live host. Raises IbkitError where none tells."""
+    from datetime import UTC, datetime
+
+    times = []
+    for origin in (earlier, later):
+        if origin.kind == "live":
+            times.append(datetime.now(UTC))
+            continue
+        try:
+            times.append(datetime.fromisoformat(origin.time or ""))
+        except ValueError as error:
+            raise IbkitError(f"{origin.label}: the manifest has no time; give captures that have one") from error
+    if any(time.tzinfo is None for time in times):
+        raise IbkitError("the time in a manifest has no zone, so captures cannot be compared; add it, such as +00:00")
+    seconds = (times[1] - times[0]).total_seconds()
+    if seconds <= 0:
+        raise IbkitError(f"--since {earlier.label} is not earlier than {later.label}: exchange --from and --since")
+    return seconds
 
 
 def _with_change(earlier: Collected, later: Collected, seconds: float, since: str) -> Collected:

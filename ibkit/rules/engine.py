@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ibkit.model.findings import Diagnosis, Finding, Undecided, rank
-from ibkit.rules.evidence import Evidence
+from ibkit.rules.evidence import CHANGE, PARTS, Evidence
 from ibkit.rules.incidents import into_incidents
 from ibkit.rules.rule import Limits, Rule
 from ibkit.rules.waivers import split_by_waivers
@@ -24,6 +24,25 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
     shown, waived = split_by_waivers(findings, evidence.expected.waivers, evidence.collected.day)
     found = sorted(into_incidents(shown, evidence), key=order)
     return Diagnosis(tuple(found), tuple(dict.fromkeys(undecided)), evidence.collected.looked_at, tuple(waived))
+
+
+def is_complete(diagnosis: Diagnosis, parts: Sequence[str]) -> bool | None:
+    """Whether each of ``parts`` was looked at and nothing is missing in any."""
+    seen = {part.what: part.complete for part in diagnosis.looked_at}
+    states = [seen.get(part, False) for part in parts]
+    return False if False in states else None if None in states else True
+
+
+def is_decided(diagnosis: Diagnosis, parts: Sequence[str], chosen: Sequence[str] = ()) -> bool:
+    """Whether that nothing was found means that nothing is there: what was looked at is complete.
+
+    A part that nobody recorded was not asked for, but a rule that the user named was (``chosen``): it must not be
+    undecided.
+    """
+    seen = [part for part in diagnosis.looked_at if part.what in (*parts, CHANGE)] or diagnosis.looked_at
+    named = {word.lower() for word in chosen} - set(PARTS)
+    open_ones = [one for one in diagnosis.undecided if {one.rule.lower(), one.name} & named]
+    return bool(seen) and all(part.complete for part in seen) and not open_ones
 
 
 def limits_of(rule: Rule, overrides: Mapping[str, Mapping[str, float]]) -> Limits:

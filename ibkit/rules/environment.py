@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided, all_of
-from ibkit.model.hardware import BoardFirmware
+from ibkit.model.hardware import BoardFirmware, Hardware
 from ibkit.parsers.mlxlink import Measured
 from ibkit.rules.evidence import HARDWARE, Evidence, counted, first_few
 from ibkit.rules.rule import Limit, Limits, rule
@@ -59,14 +59,17 @@ def bit_error_ratio(evidence: Evidence, limits: Limits) -> Iterator[Finding | Un
 
 @rule(
     "R52", "hot-module", WARNING, needs=(HARDWARE,),
-    limits=(Limit("warning", 70, "degrees Celsius"), Limit("critical", 75, "degrees Celsius")),
-    source="Mellanox/ufm_sdk_3.0 pdr_deterministic_plugin (70); scitix/sichek (75)",
+    limits=(
+        Limit("warning", 70, "degrees Celsius"), Limit("critical", 75, "degrees Celsius"),
+        Limit("rise", 10, "degrees Celsius since the earlier capture"),
+    ),
+    source="Mellanox/ufm_sdk_3.0 pdr_deterministic_plugin (70, and a rise of 10); scitix/sichek (75)",
 )  # fmt: skip
 def hot_module(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecided]:
-    """A transceiver is hot.
+    """A transceiver is hot, or has become much warmer since the earlier capture.
 
-    Threshold: 70 degrees Celsius, critical from 75 on, or above the module's own alarm limit if that is lower. A
-    temperature of 0 is none: cables without a sensor print it.
+    Threshold: 70 degrees Celsius, critical from 75 on, or above the module's own alarm limit if that is lower; or a
+    rise of 10. A temperature of 0 is none: cables without a sensor print it.
 
     Why: lasers age fast and lose power in heat, and modules switch themselves off.
 
@@ -74,26 +77,31 @@ def hot_module(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecid
 
     Else: an active optical cable near its full power, in a warm aisle.
     """
-    readings = list(_temperatures(evidence))
+    readings = list(_temperatures(evidence.hardware))
+    earlier = evidence.collected.earlier_hardware
+    before = {place: celsius for place, celsius, _, _ in _temperatures(earlier)} if earlier else {}
     for place, celsius, alarm, fact in readings:
         critical = min(limits["critical"], alarm or limits["critical"])
         if celsius >= min(limits["warning"], critical):
             severity = CRITICAL if celsius >= critical else WARNING
             yield Finding(f"the module has {celsius:g} degrees Celsius", (place,), (fact,), severity)
+        elif celsius - before.get(place, celsius) >= limits["rise"]:
+            what = f"the module has {celsius:g} degrees Celsius, before it had {before[place]:g}"
+            yield Finding(what, (place,), (fact,), since=evidence.collected.since)
     if not readings:
         yield Undecided("no module tells its temperature", "`mlxlink -d DEVICE -m` as root, or ibdiagnet's db_csv")
 
 
-def _temperatures(evidence: Evidence) -> Iterator[tuple[Place, float, float | None, Fact]]:
+def _temperatures(hardware: Hardware) -> Iterator[tuple[Place, float, float | None, Fact]]:
     """Each module's place, its temperature, and its own alarm limit where it tells one."""
-    for port in evidence.hardware.ports:
+    for port in hardware.ports:
         measured = port.module.celsius if port.module else None
         if measured and measured.values and measured.values[0]:
             text = f"{measured.values[0]:g} C, its alarm limit is {measured.high:g}"
             yield port.place, measured.values[0], measured.high or None, Fact(text, port.source, port.line)
-    for cable in evidence.hardware.cables:
+    for cable in hardware.cables:
         yield cable.place, cable.celsius, None, Fact(f"{cable.celsius:g} C", cable.source, cable.line)
-    for switch in evidence.hardware.switches:
+    for switch in hardware.switches:
         for module in switch.info.module_temperatures:
             if module.celsius:
                 place = switch.place._replace(label=f"cage {module.number}")

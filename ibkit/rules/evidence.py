@@ -41,9 +41,10 @@ class Lack(NamedTuple):
 class Collected(NamedTuple):
     """What the collectors gave; None is a part that is not there, and ``lacks`` says why.
 
-    ``change`` is what the counters counted between two samples; ``earlier`` and ``earlier_managers`` are of the earlier
-    capture, ``seconds`` before this one. ``since`` says in words from when to when things changed. ``counted_at`` is
-    when reading the counters began and ended, by a clock of its own; ``day`` the ISO date of the evidence.
+    ``change`` is what the counters counted between two samples. ``earlier`` (the fabric), ``earlier_managers`` and
+    ``earlier_hardware`` are of the earlier capture, ``seconds`` before this one; ``since`` says in words from when to
+    when things changed. ``counted_at`` is when reading the counters began and ended, by a clock of its own; ``day`` the
+    ISO date of the evidence.
     """
 
     hosts: tuple[HostHcas, ...] | None = None
@@ -57,6 +58,7 @@ class Collected(NamedTuple):
     change: FabricChange | None = None
     earlier: Fabric | None = None
     earlier_managers: SubnetManagers | None = None
+    earlier_hardware: Hardware | None = None
     seconds: float | None = None
     since: str | None = None
     expected: Expectations | None = None

@@ -286,7 +286,7 @@ def test_what_differs_from_expectations(capsys: pytest.CaptureFixture[str], tmp_
             "slower-than-expected",
             "c051 mlx5_0 port 1 (0x0c42a10300000320) <-> MF0;swib-l003:MQM8700/U1 port 15 (0xb8599f0300000200)",
         ),
-        ("fewer-standbys", ""),
+        ("fewer-standbys", "the subnet"),
     }
 
 

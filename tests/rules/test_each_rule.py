@@ -586,5 +586,14 @@ def test_cannot_decide(name: str) -> None:
     assert all(one.missing and one.get and one.name == name for one in made.undecided)
 
 
+def test_a_module_that_became_warmer() -> None:
+    now, before = (module(celsius=Measured((degrees,), -5, 85))["hardware"] for degrees in (52.0, 41.0))
+    made = diagnosis("hot-module", hardware=now, earlier_hardware=before)
+    assert [(one.severity, one.what) for one in made.findings] == [
+        ("warning", "the module has 52 degrees Celsius, before it had 41")
+    ]
+    assert diagnosis("hot-module", hardware=before, earlier_hardware=now).findings == ()
+
+
 def test_each_rule_has_its_cases() -> None:
     assert set(CASES) == {rule.name for rule in catalogue.ALL}
