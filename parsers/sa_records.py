@@ -48,9 +48,7 @@ _NODE = re.compile(
 _LINK = re.compile(
     rf"\t\tFromLID\.++{_NUMBER}\n\t\tFromPort\.++{_NUMBER}\n\t\tToPort\.++{_NUMBER}\n\t\tToLID\.++{_NUMBER}\n\Z"
 )
-_PORT = re.compile(
-    rf"\tRID\n\t\tEndPortLid\.++{_NUMBER}\n\t\tPortNum\.++{_NUMBER}\n\t\tOptions.*+\n\tPortInfo dump:\n"
-)
+_PORT = re.compile(rf"\tRID\n\t\tEndPortLid\.++{_NUMBER}\n\t\tPortNum\.++{_NUMBER}\n\t\tOptions.*+\n\tPortInfo dump:\n")
 _NODE_NUMBERS = (
     "lid", "num_ports", "sys_guid", "node_guid", "port_guid", "device_id", "port_num", "vendor_id",
 )  # fmt: skip
