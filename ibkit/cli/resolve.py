@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _resolver(args: argparse.Namespace, view: View) -> Resolver:
-    via, far = args.via or DEFAULT_SOURCES, _far_view(args.far, view.site, view.host)
+    via, far = args.via or DEFAULT_SOURCES, far_view(args.far, view.site, view.host)
     return Resolver(view, via, is_forced=bool(args.via), pkey=args.pkey, far=far)
 
 
@@ -188,7 +188,7 @@ def now_of(site: Site) -> float | None:
         return None
 
 
-def _far_view(text: str | None, site: Site, host: Host) -> View | None:
+def far_view(text: str | None, site: Site, host: Host) -> View | None:
     """The view of the other subnet: of a capture, or by another port of this host (``mlx5_1`` or ``mlx5_1/2``)."""
     if text is None:
         return None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ibkit.collectors.path import Path
+from ibkit.export.resolve import step_document
 from ibkit.model.counters import PortCounters
 from ibkit.model.ends import EndPort
 from ibkit.model.fabric import End, Fabric
 from ibkit.model.ids import Gid
 from ibkit.model.rates import rate_gbps, width_speed
+from ibkit.model.resolution import Step
 from ibkit.model.routes import Hop, Route, describe
 from ibkit.model.talk import NO, UNKNOWN, TalkCheck, can_talk, least_mtu_bytes, least_rate_gbps, port_at, same_way
 
@@ -24,8 +26,8 @@ CHECK_COLUMNS = ("check", "answer", "what was seen")
 STEP_COLUMNS = ("#", "out of", "port", "into", "port", "link", "MTU", "state", "errors out", "errors in")
 
 
-def path_document(path: Path) -> dict[str, Any]:
-    """All of it. ``hops`` leads from A to B, ``back`` from B to A."""
+def path_document(path: Path, routed: Sequence[Step] = ()) -> dict[str, Any]:
+    """All of it, ``routed`` the tests of a path across a router. ``hops`` leads from A to B, ``back`` from B to A."""
     pair = path.pair
     return {
         "schema": SCHEMA,
@@ -40,6 +42,7 @@ def path_document(path: Path) -> dict[str, Any]:
         "hops": _hops(path, pair.there),
         "route_back": _route(pair.fabric, pair.back),
         "back": _hops(path, pair.back),
+        "routed": [step_document(step) for step in routed],
         "problems": [
             {"kind": one.kind, "text": one.text, "line": one.line, "source": one.source} for one in path.problems
         ],

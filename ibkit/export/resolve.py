@@ -82,7 +82,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "path": path_document(answer.path),
         "source_port": _source_port(answer.source_port),
         "roce": _roce(answer.roce),
-        "routed": [_step(step) for step in answer.routed] or None,
+        "routed": [step_document(step) for step in answer.routed] or None,
         "sources": [_claim(claim) for claim in answer.claims],
         "problems": [_problem(problem) for problem in answer.problems],
     }
@@ -131,7 +131,8 @@ def _roce(choice: RoceChoice | None) -> dict[str, Any] | None:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def step_document(step: Step) -> dict[str, Any]:
+    """One of the tests of a path across a router."""
     return {"step": step.number, "what": step.what, "state": step.state, "text": step.text, "needs": step.needs}
 
 

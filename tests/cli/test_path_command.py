@@ -15,6 +15,7 @@ from support.schemas import strict
 from ibkit.cli.main import main
 
 TOOLS = Path(__file__).parents[2] / "fixtures/tools"
+TWO_SUBNETS = Path(__file__).parents[2] / "fixtures/two-subnets"
 TREE = (TOOLS / "ibnetdiscover/tree.txt").read_text()
 DUMP = (TOOLS / "ibroute/ft12/dump-fts.txt").read_text()
 BULK = (TOOLS / "saquery/ft12/pkeys.txt").read_text()
@@ -152,3 +153,28 @@ def test_hostile_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         assert not {"\x1b", "\x07", "\u202e"} & set(out + err)
     assert main(["path", "\x1b[31mx", "1", "--from", capture]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+ACROSS = ("hostA1", "fec0:0:0:2:b2:0:0:31")  # the second is hostB3, behind the router
+
+
+@pytest.mark.parametrize(("far", "second"), [((), "unknown"), (("--far", str(TWO_SUBNETS / "b")), "ok")])
+def test_both_legs_across_a_router(capsys: pytest.CaptureFixture[str], far: tuple[str, ...], second: str) -> None:
+    assert main(["--from", str(TWO_SUBNETS / "a"), "path", "--json", *far, *ACROSS]) == 3
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, strict("path"))
+    states = {step["step"]: step["state"] for step in document["routed"]}
+    assert sorted(states) == list(range(1, 12))
+    assert (states[1], states[4], states[5], states[7]) == ("ok", "ok", "ok", second)
+
+
+def test_from_another_host_the_tests_would_be_of_this_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--from", str(TWO_SUBNETS / "a"), "path", "--json", "hostA2", ACROSS[1]]) == 3
+    assert json.loads(capsys.readouterr().out)["routed"] == []
+
+
+def test_the_tests_are_shown_to_people(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--from", str(TWO_SUBNETS / "a"), "path", *ACROSS])
+    out = capsys.readouterr().out
+    assert "Across the router, from this host's port" in out
+    assert "first leg" in out
