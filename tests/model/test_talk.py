@@ -99,7 +99,7 @@ def test_all_holds() -> None:
         ("h2/1", {"state": "Initializing"}, "link", NO, "no data passes: h2 box port 1 is Initializing"),
         ("h2/1", {"state": "? (9)"}, "link", UNKNOWN, "not known of h2 box port 1"),
         ("h1/1", {"sm_lid": None}, "sm", UNKNOWN, "not known of h1 box port 1"),
-        ("h1/1", {"sm_lid": 12}, "sm", NO, "h1 box port 1 was told LID 12, h2 box port 1 LID 11"),
+        ("h1/1", {"sm_lid": 12}, "sm", UNKNOWN, "h1 box port 1 was told LID 12, h2 box port 1 LID 11"),
         ("h1/1", {"subnet_prefix": None}, "prefix", UNKNOWN, "not known of h1 box port 1"),
         ("h1/1", {"subnet_prefix": 0xFEC0 << 48 | 5}, "prefix", NO, "fec0:0000:0000:0005 and fe80:0000:0000:0000"),
         ("s1/3", {"mtu_bytes": None}, "mtu", UNKNOWN, "not known of s1 box port 3"),
