@@ -56,9 +56,10 @@ def document(counts: Counter[str]) -> str:
     rows = "\n".join(f"| {what} | {counts[what]} |" for what in (RIGHT, UNDECIDABLE, REFUSED, UNKNOWN, WRONG))
     return f"""# How often check-mpi-transport is right
 
-`tools/accuracy.py` writes this page. It judges the {counts.total()} logs of [fixtures/jobs](../fixtures/jobs/README.md):
-all runtimes that are read, their versions, prefixes of launchers and collectors, mixed, aborted, layered and damaged logs.
-Their truths were written by hand from the sources of the runtimes, most of them before the code that judges.
+`tools/accuracy.py` writes this page. It judges the {counts.total()} logs of
+[fixtures/jobs](../fixtures/jobs/README.md): all runtimes that are read, their versions, prefixes of launchers and
+collectors, mixed, aborted, layered and damaged logs. Their truths were written by hand from the sources of the runtimes,
+most of them before the code that judges.
 
 | verdict | logs |
 | --- | --- |
