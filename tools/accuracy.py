@@ -58,7 +58,7 @@ def document(counts: Counter[str]) -> str:
 
 `tools/accuracy.py` writes this page. It judges the {counts.total()} logs of
 [fixtures/jobs](../fixtures/jobs/README.md): all runtimes that are read, their versions, prefixes of launchers and
-collectors, mixed, aborted, layered and damaged logs. Their truths were written by hand from the sources of the runtimes,
+collectors, mixed, aborted, layered and damaged logs. Their truths were written by hand from the runtimes' sources,
 most of them before the code that judges.
 
 | verdict | logs |
