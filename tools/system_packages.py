@@ -77,6 +77,7 @@ NEEDS = {
         ("/usr/include/infiniband/verbs.h",),
         {"apt-get": "libibverbs-dev", "dnf": "rdma-core-devel", "zypper": "rdma-core-devel"},
     ),
+    "strace": Need(("strace",), (), {"apt-get": "strace", "dnf": "strace", "zypper": "strace"}),
     "graphviz": Need(("dot",), (), {"apt-get": "graphviz", "dnf": "graphviz", "zypper": "graphviz"}),
     "iproute": Need(("ip", "rdma"), (), {"apt-get": "iproute2", "dnf": "iproute", "zypper": "iproute2"}),
     # Jobs that are launched. Both can be installed beside each other: their commands have the MPI's name behind a dot.

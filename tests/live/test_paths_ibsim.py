@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from support.fattree import HCA_BASE, SWITCH_BASE, two_levels
 from support.ibsim import Simulation, simulation
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.needs("gcc", "libc")]  # a library gives the SA's whole answers
 
 #: 8 HCAs, 4 on each of 2 leaves, and 2 spines; OpenSM runs on the first. 2 is a full member of `storage`, 3 and 4 are
 #: limited ones. 108 HCAs on 6 leaves, and 9 spines; two cables between switches are missing.
@@ -54,8 +53,6 @@ Rt 1 "rtr" # "ibrouter swid A"
 @pytest.fixture(scope="module", params=[False, True], ids=["cut answers", "whole answers"])
 def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulation]:
     """With the SA's answers as ibsim cuts them, and as a real subnet has them."""
-    if request.param and not shutil.which("gcc"):
-        pytest.skip("no gcc, which makes the library that gives whole answers")
     folder = tmp_path_factory.mktemp("small")
     (folder / "partitions.conf").write_text(STORAGE)
     with simulation(SMALL.netlist(), folder, attach_to=FIRST, manager=False, whole_answers=request.param) as fabric:

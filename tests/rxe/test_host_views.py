@@ -8,7 +8,6 @@ import ipaddress
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -77,7 +76,7 @@ def test_netlink_agrees(host: HostHcas) -> None:
             assert {*port.netdevs} <= {*merged.netdevs}
 
 
-@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+@pytest.mark.needs("strace")
 def test_no_device_node_is_opened_twice(host: HostHcas, tmp_path: Path) -> None:
     """Nor any file of /sys read twice, in the one process that reads them."""
     trace = tmp_path / "trace"
