@@ -10,12 +10,13 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ibkit.errors import IbkitError
 from ibkit.model.congestion import with_congestion
 from ibkit.model.counters import OCTETS_PER_DATA_UNIT, FabricChange
 from ibkit.model.findings import Diagnosis
 from ibkit.parsers.base import Problem
 from ibkit.rules import catalogue
-from ibkit.rules.collecting import collect, compare_with, problems_of
+from ibkit.rules.collecting import collect, compare_with, problems_of, seconds_between
 from ibkit.rules.engine import diagnose
 from ibkit.rules.evidence import Collected, Evidence
 from ibkit.rules.tallies import spell
@@ -65,7 +66,7 @@ class Diagnosing:
             shown = _compared(self._before, fresh, seconds)
             if shown.change is not None:
                 self._past.append(_sample(shown.change))
-        elif self._earlier is not None and (apart := _seconds_between(self._earlier, self._site)):
+        elif self._earlier is not None and (apart := _apart(self._earlier, self._site)):
             shown = _compared(collect(self._earlier), fresh, apart)
         self._before = fresh
         return Diagnosed(shown, diagnose(Evidence(shown), catalogue.ALL), tuple(self._past))
@@ -78,16 +79,12 @@ def _compared(before: Collected, fresh: Collected, seconds: float) -> Collected:
     return shown._replace(change=with_congestion(shown.change, shown.fabric))
 
 
-def _seconds_between(earlier: Site, later: Site) -> float | None:
+def _apart(earlier: Site, later: Site) -> float | None:
     """From one recording to the next; None where their times do not tell."""
-    from datetime import datetime
-
     try:
-        times = [datetime.fromisoformat(site.origin.time or "") for site in (earlier, later)]
-        seconds = (times[1] - times[0]).total_seconds()
-    except (ValueError, TypeError):  # no time, or one without a zone
+        return seconds_between(earlier.origin, later.origin)
+    except IbkitError:
         return None
-    return seconds if seconds > 0 else None
 
 
 def _middle(collected: Collected) -> float:

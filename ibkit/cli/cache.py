@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
-from ibkit.cli.resolve import age_text, host_of, now_of
+from ibkit.cli.resolve import age_text
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError, UnreadableInput
 from ibkit.export.cache import COLUMNS, cache_document, cache_rows
 from ibkit.model.address_cache import EXPIRED, NEGATIVE, OLD, Entry
@@ -31,6 +31,7 @@ from ibkit.model.resolution import FINDINGS
 from ibkit.parsers.base import Problem
 from ibkit.resolve.cache import AddressCache, default_path
 from ibkit.resolve.gids import prefix_text
+from ibkit.resolve.view import host_of, now_of
 
 OUTPUTS = ("json", "csv")
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, site_of
-from ibkit.cli.resolve import host_of
 from ibkit.collectors.addresses import ACM_FOLDER
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, UnreadableInput
@@ -18,7 +17,7 @@ from ibkit.parsers.base import Problem
 from ibkit.resolve.acm_export import ADDR_NAME, HOSTS_NAME, OPTS_NAME, ROUTE_NAME
 from ibkit.resolve.cache import AddressCache
 from ibkit.resolve.lint import AcmFiles, Known, lint
-from ibkit.resolve.view import View
+from ibkit.resolve.view import View, host_of
 from ibkit.sources.base import NOT_RECORDED, Source, to_text
 from ibkit.sources.raw import read_raw
 

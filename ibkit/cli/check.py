@@ -11,11 +11,11 @@ With --nagios 0, 1, 2 and 3 are OK, WARNING, CRITICAL and UNKNOWN.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator
 
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import print_csv, print_json, print_problems, site_of
+from ibkit.cli.seconds import seconds
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.check import (
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_device_arguments(parser)
     samples = parser.add_mutually_exclusive_group()
     samples.add_argument(
-        "--interval", metavar="SECONDS", type=_seconds, help="read the counters twice, so long apart, and judge rates"
+        "--interval", metavar="SECONDS", type=seconds, help="read the counters twice, so long apart, and judge rates"
     )
     samples.add_argument("--since", metavar="PATH", help="an earlier capture: judge what changed since then")
     parser.add_argument(
@@ -220,13 +220,3 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield clean(f"  - {member.rule} {member.where}: {member.what}", 300)
     if len(finding.members) > _SHOWN_MEMBERS:
         yield f"  ... and {len(finding.members) - _SHOWN_MEMBERS} more; --json lists all"
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"not a number of seconds up to a day: {text}")
-    return seconds

@@ -12,11 +12,11 @@ exit status: 0 the counters were read, and with --errors no port has any; 1 with
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterable, Sequence
 
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
+from ibkit.cli.seconds import seconds
 from ibkit.collectors.counters import READS, collect_counters
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.counters import (
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--top", metavar="N", type=_positive, help="the first N of the order; without --sort, those with most errors"
     )
     parser.add_argument(
-        "--interval", metavar="SECONDS", type=_seconds, help="read twice, so long apart, and show what was counted"
+        "--interval", metavar="SECONDS", type=seconds, help="read twice, so long apart, and show what was counted"
     )
     add_device_arguments(parser)
     parser.add_argument("--count", metavar="N", type=_positive, help="so many intervals, one after the other (1)")
@@ -231,13 +231,3 @@ def _positive(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 10 and int(text):
         return int(text)
     raise argparse.ArgumentTypeError(f"not a number above 0: {text}")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"not a number of seconds up to a day: {text}")
-    return seconds

@@ -89,11 +89,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _across_routers(path: Path, site: Site, args: argparse.Namespace) -> Sequence[Step]:
     """What resolve tests of a path to another subnet. It looks from this host's port, so A must be that."""
-    from ibkit.cli.resolve import far_view, host_of, now_of
+    from ibkit.cli.resolve import far_view
     from ibkit.model.resolution import DEFAULT_SOURCES
     from ibkit.resolve.queries import read_queries
     from ibkit.resolve.resolver import Resolver
-    from ibkit.resolve.view import View
+    from ibkit.resolve.view import View, host_of, now_of
 
     host = host_of(site, None)
     view = View(site, host, through=through_of(args, site), now=now_of(site))

@@ -41,7 +41,7 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import TYPE_CHECKING, Any
 from ibkit.resolve.queries import Query, read_list, read_queries
 from ibkit.resolve.resolver import BAD_QUERY, Resolver
-from ibkit.resolve.view import MANY_QUERIES, View
+from ibkit.resolve.view import MANY_QUERIES, View, host_of, now_of
 from ibkit.sources.opening import open_site
 from ibkit.sources.site import Host, Site
 
@@ -159,35 +159,6 @@ def exit_status(resolution: Resolution) -> int:
     return EXIT_UNDECIDED if any(answer.status == UNKNOWN for answer in answers) else EXIT_OK
 
 
-def host_of(site: Site, name: str | None) -> Host:
-    """The host that a command looks from. Raises IbkitError for one that the capture does not hold."""
-    if name is None and site.hosts:
-        return site.hosts[0]
-    found = next((host for host in site.hosts if host.name == name), None)
-    if found is None and name is None:
-        return Host("", site.subnet)
-    if found is None:
-        names = ", ".join(host.name for host in site.hosts[:20]) or "no host"
-        raise IbkitError(f"--host {name}: it is not there; there is {names}")
-    return found
-
-
-def now_of(site: Site) -> float | None:
-    """The time that ages are counted against: that of the capture, else now."""
-    if site.origin.kind == "live":
-        import time
-
-        return time.time()
-    if site.origin.time is None:
-        return None
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(site.origin.time).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
 def far_view(text: str | None, site: Site, host: Host) -> View | None:
     """The view of the other subnet: of a capture, or by another port of this host (``mlx5_1`` or ``mlx5_1/2``)."""
     if text is None:
@@ -249,7 +220,7 @@ def _details(answer: Answer) -> Iterable[str]:
     if answer.roce:
         yield f"RoCE: use GID index {'?' if (i := answer.roce.gid_index) is None else i}: {answer.roce.why}"
         for pick in answer.roce.picks:
-            yield f"  {pick.library}: {pick.setting} ({pick.why})"
+            yield f"  {pick.runtime}: {pick.setting} ({pick.why})"
     for step in answer.routed:
         yield f"{step.number:2} {step.state:<7} {step.what}: {step.text}{f'; {step.needs}' if step.needs else ''}"
 

@@ -125,7 +125,7 @@ def _roce(choice: RoceChoice | None) -> dict[str, Any] | None:
         "type": choice.type,
         "why": choice.why,
         "libraries": [
-            {"library": pick.library, "takes": pick.gid_index, "setting": pick.setting, "why": pick.why}
+            {"library": pick.runtime, "takes": pick.gid_index, "setting": pick.setting, "why": pick.why}
             for pick in choice.picks
         ],
     }

@@ -69,7 +69,7 @@ class SourcePort(NamedTuple):
 class Pick(NamedTuple):
     """What a library takes of a RoCE port's GID table by itself. ``gid_index`` is None where that cannot be told."""
 
-    library: str
+    runtime: str
     gid_index: int | None
     setting: str | None
     why: str

@@ -10,6 +10,7 @@ from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.local_ports import further_entrances, local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.path_records import OwnPort, ask_own_port
+from ibkit.errors import IbkitError
 from ibkit.model.acm import AcmService
 from ibkit.model.address_cache import Entry
 from ibkit.model.addresses import HostAddresses, KernelNeighbour, Preloads
@@ -368,3 +369,32 @@ def _interfaces_of(hcas: HostHcas) -> list[OwnInterface]:
 def _is_everybodys(address: str) -> bool:
     """Whether each host has this address, so that it names none: loopback and "any"."""
     return address.startswith("127.") or address in ("::1", "0.0.0.0", "::")  # noqa: S104 - a comparison
+
+
+def host_of(site: Site, name: str | None) -> Host:
+    """The host that a command looks from. Raises IbkitError for one that the capture does not hold."""
+    if name is None and site.hosts:
+        return site.hosts[0]
+    found = next((host for host in site.hosts if host.name == name), None)
+    if found is None and name is None:
+        return Host("", site.subnet)
+    if found is None:
+        names = ", ".join(host.name for host in site.hosts[:20]) or "no host"
+        raise IbkitError(f"--host {name}: it is not there; there is {names}")
+    return found
+
+
+def now_of(site: Site) -> float | None:
+    """The time that ages are counted against: that of the capture, else now."""
+    if site.origin.kind == "live":
+        import time
+
+        return time.time()
+    if site.origin.time is None:
+        return None
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(site.origin.time).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

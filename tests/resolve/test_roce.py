@@ -53,7 +53,7 @@ def test_the_interface_that_leads_there_decides() -> None:
 
 def test_settings() -> None:
     choice = choose(HcaPort(1, gids=USUAL))
-    assert {pick.library: (pick.gid_index, pick.setting) for pick in choice.picks} == {
+    assert {pick.runtime: (pick.gid_index, pick.setting) for pick in choice.picks} == {
         "UCX": (3, "UCX_IB_GID_INDEX=3"),
         "NCCL 2.21 and later": (3, "NCCL_IB_GID_INDEX=3"),
         "NCCL before 2.21": (0, "NCCL_IB_GID_INDEX=3"),
@@ -64,7 +64,7 @@ def test_settings() -> None:
 
 def test_softroce_and_ucx() -> None:
     """Over an IPv4 entry UCX's wire-up gets no answer there."""
-    picks = {pick.library: pick for pick in choose(HcaPort(1, gids=SOFT), device="rxe0").picks}
+    picks = {pick.runtime: pick for pick in choose(HcaPort(1, gids=SOFT), device="rxe0").picks}
     assert (picks["UCX"].setting, picks["NCCL before 2.21"].setting) == ("UCX_IB_GID_INDEX=0", "NCCL_IB_GID_INDEX=1")
 
 

@@ -56,7 +56,7 @@ def lines(answer: Answer) -> list[Line]:
         found += [BLANK, heading(" RoCE")]
         index = "not known" if choice.gid_index is None else str(choice.gid_index)
         found += facts([("GID index", f"{index}: {choice.why}")], " ")
-        found += facts([(pick.library, f"{pick.setting or '-'} ({pick.why})") for pick in choice.picks], " ")
+        found += facts([(pick.runtime, f"{pick.setting or '-'} ({pick.why})") for pick in choice.picks], " ")
     if answer.routed:
         found += [BLANK, heading(" Across routers")]
         found += facts([(f"{step.number} {step.state}", f"{step.what}: {step.text}") for step in answer.routed], " ")
