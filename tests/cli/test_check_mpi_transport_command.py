@@ -14,9 +14,9 @@ import pytest
 from support.job_logs import SOCKET, bml_lines, judged, nccl_lines, text, ucx_lines
 from support.schemas import strict
 
-from ibkit.cli.check_mpi_transport import lines
 from ibkit.cli.main import main
 from ibkit.export.mpi_sentence import sentence
+from ibkit.export.mpi_text import lines
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = strict("mpi")
