@@ -26,7 +26,10 @@ from ibkit.tui.asking import AskScreen
 from ibkit.tui.collecting import Collecting
 from ibkit.tui.exporting import write_csv
 from ibkit.tui.help import HelpScreen
-from ibkit.tui.pages import PAGES, DoctorPage, HostPage, NodePage, Page
+from ibkit.tui.pages import PAGES
+from ibkit.tui.pages.host import DoctorPage, HostPage
+from ibkit.tui.pages.node import NodePage
+from ibkit.tui.pages.page import Page
 from ibkit.tui.palette import NodeCommands
 from ibkit.tui.screen import PageScreen
 from ibkit.tui.snapshot import RESOLVE, Part, Reading, Snapshot, Task, tasks_of
@@ -276,17 +279,14 @@ class IbkitApp(App[None]):
         elif target.faults_only and not screen.table.faults_only:
             screen.table.action_faults()
 
-    def resolve(self, text: str | None) -> None:
+    def resolve(self, text: str) -> None:
         """Find out what was typed; the answer comes when it is there."""
-        if text:
-            part = Part(RESOLVE, text)
-            # The last one asked is the first one shown.
-            readings = {old: reading for old, reading in self.snapshot.readings.items() if old != part}
-            self.snapshot = self.snapshot._replace(readings=readings)
-            self._take({part: Reading()})
-            self.collecting.start(
-                [Task(part, partial(_resolve, self.site, text))], partial(self._deliver, self.collecting)
-            )
+        part = Part(RESOLVE, text)
+        # The last one asked is the first one shown.
+        readings = {old: reading for old, reading in self.snapshot.readings.items() if old != part}
+        self.snapshot = self.snapshot._replace(readings=readings)
+        self._take({part: Reading()})
+        self.collecting.start([Task(part, partial(_resolve, self.site, text))], partial(self._deliver, self.collecting))
 
     def action_help(self) -> None:
         """All keys of this screen."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ibkit.tui.pages import (
-    PAGES,
-    Content,
-    FindingsPage,
-    HostPage,
-    JobPage,
-    LinksPage,
-    NodesPage,
-    Page,
-    ProblemsPage,
-    SubnetPage,
-)
+from ibkit.tui.pages import PAGES
+from ibkit.tui.pages.fabric import LinksPage, NodesPage
+from ibkit.tui.pages.findings import FindingsPage
+from ibkit.tui.pages.host import HostPage
+from ibkit.tui.pages.jobs import JobPage
+from ibkit.tui.pages.page import Content, Page
+from ibkit.tui.pages.problems import ProblemsPage
+from ibkit.tui.pages.subnet import SubnetPage
 from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view import level as levels
 from ibkit.tui.view.banner import banner

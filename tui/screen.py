@@ -12,7 +12,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from ibkit.tui.asking import AskScreen
-from ibkit.tui.pages import PAGES, DoctorPage, HostPage, Page
+from ibkit.tui.pages import ALL_PAGES, PAGES
+from ibkit.tui.pages.page import Ask, Outcome, Page, Resolve
 from ibkit.tui.view.lines import Line, line, span
 from ibkit.tui.view.title import Shown, title
 from ibkit.tui.widgets.bars import ActionBar, Bar
@@ -48,9 +49,12 @@ class PageScreen(Screen[None]):
         Binding("tab", "app.focus_next", show=False, id="page.next-part", tooltip=PARTS),
         Binding("shift+tab", "app.focus_previous", show=False, id="page.previous-part", tooltip=PARTS),
         Binding("escape", "back", show=False, id="page.back", tooltip="clear the filter, else one page back"),
-        Binding("d", "doctor", "doctor", id="page.doctor",
-                tooltip="what ibkit can see on the host, and what mends the rest"),
-        Binding("a", "ask", "ask", id="page.ask", tooltip="type an address to resolve"),
+        # Those that only some pages have; check_action leaves each page its own.
+        *(
+            Binding(own.key, f"page_key({own.name!r})", own.label or own.name, show=bool(own.label),
+                    id=f"page.{own.name}", tooltip=own.help)
+            for own in dict.fromkeys(own for page in ALL_PAGES for own in page.keys)
+        ),
         Binding("e", "export", show=False, id="page.export", tooltip="write the rows that are shown to a CSV file"),
         Binding("y", "copy", show=False, id="page.copy", tooltip="copy the row to the clipboard"),
     ]  # fmt: skip
@@ -205,10 +209,32 @@ class PageScreen(Screen[None]):
     @on(LineTable.Opened)
     async def _open(self, event: LineTable.Opened) -> None:
         where = self.page.open(self.app.snapshot, event.key)
-        if isinstance(where, Page):
-            self.app.push(where, (*self.above, self.page.title))
-        elif where is not None:
-            await self.app.go_to(where)
+        if where is not None:
+            await self._follow(where)
+
+    async def action_page_key(self, name: str) -> None:
+        """A key of the page's own."""
+        await self._follow(self.page.press(name, self.app.snapshot, self.table.key))
+
+    async def _follow(self, outcome: Outcome) -> None:
+        """Do what a row or a key leads to."""
+        if outcome is None:
+            self.refresh_page()
+        elif isinstance(outcome, Page):
+            self.app.push(outcome, (*self.above, self.page.title))
+        elif isinstance(outcome, Ask):
+
+            async def answered(text: str | None) -> None:
+                if text:
+                    await self._follow(outcome.then(text))
+
+            self.app.push_screen(AskScreen(outcome.hint), answered)
+        elif isinstance(outcome, Resolve):
+            self.app.resolve(outcome.text)
+        elif isinstance(outcome, str):
+            self.app.tell(outcome)
+        else:
+            await self.app.go_to(outcome)
 
     # -- the filter
 
@@ -266,20 +292,12 @@ class PageScreen(Screen[None]):
         self.app.tell(f"copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A slash is text in the filter; the doctor is at the host."""
+        """A slash is text in the filter; a page has its own keys."""
         if action == "filter":
             return self.is_current and not self.has_class("-filtering")
-        if action == "ask":
-            return bool(self.page.asks)
-        return action != "doctor" or isinstance(self.page, HostPage)
-
-    def action_doctor(self) -> None:
-        """What the doctor says."""
-        self.app.push(DoctorPage(), (*self.above, self.page.title))
-
-    def action_ask(self) -> None:
-        """Type what the page asks for."""
-        self.app.push_screen(AskScreen(self.page.asks), self.app.resolve)
+        if action == "page_key":
+            return any(own.name == parameters[0] for own in self.page.keys)
+        return True
 
     def action_press(self, key: str) -> None:
         """A click on a key's name is the key."""

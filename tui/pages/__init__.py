@@ -1,0 +1,24 @@
+"""The pages: what each screen shows of a snapshot, and where its rows lead."""
+
+from __future__ import annotations
+
+from ibkit.tui.pages.counters import CountersPage
+from ibkit.tui.pages.fabric import LinksPage, NodesPage
+from ibkit.tui.pages.findings import FindingsPage
+from ibkit.tui.pages.host import DoctorPage, HostPage
+from ibkit.tui.pages.jobs import JobPage
+from ibkit.tui.pages.node import NodePage
+from ibkit.tui.pages.overview import OverviewPage
+from ibkit.tui.pages.page import DetailPage, Page
+from ibkit.tui.pages.problems import ProblemsPage
+from ibkit.tui.pages.resolve import ResolvePage
+from ibkit.tui.pages.subnet import SubnetPage
+
+#: The pages that a digit opens, in the order of the digits; the tenth is 0's.
+PAGES: tuple[type[Page], ...] = (
+    OverviewPage, NodesPage, CountersPage, HostPage, SubnetPage, ResolvePage, JobPage, FindingsPage, ProblemsPage,
+    LinksPage,
+)  # fmt: skip
+NAMES = tuple(page.name for page in PAGES)
+#: Those that rows and keys lead to, too.
+ALL_PAGES: tuple[type[Page], ...] = (*PAGES, NodePage, DoctorPage, DetailPage)

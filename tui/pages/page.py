@@ -1,0 +1,104 @@
+"""What a page is: lines and a table of a snapshot, where rows lead, its own keys. Pure; ibkit.tui.screen draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from ibkit.tui.snapshot import Reading, Snapshot, problems_of
+from ibkit.tui.view.lines import Line
+from ibkit.tui.view.notices import Target
+from ibkit.tui.view.problems import because
+from ibkit.tui.view.table import Table
+
+
+class Content(NamedTuple):
+    """What a page shows of one snapshot: lines above a table, and what to say where the table has no row."""
+
+    head: Sequence[Line] = ()
+    table: Table | None = None
+    empty: str = ""
+
+
+class PageKey(NamedTuple):
+    """A key that only some pages have: what help says of it, and its word in the last line (none where empty)."""
+
+    key: str
+    name: str
+    help: str
+    label: str = ""
+
+
+class Ask(NamedTuple):
+    """A text is wanted; ``then`` gets it, where one was given, and says what follows."""
+
+    hint: str
+    then: Callable[[str], Outcome]
+
+
+class Resolve(NamedTuple):
+    """An address is to be resolved; its answer becomes a reading of the snapshot."""
+
+    text: str
+
+
+class Page:
+    """A page. ``name`` is its word on the command line, ``title`` its word on the screen."""
+
+    name = ""
+    title = ""
+    #: The row that the cursor is on at first; None for the first row.
+    cursor: Hashable = None
+    #: How many lines below the table tell all about the row under the cursor; -1 for all that the table leaves.
+    detail_rows = 0
+    #: Whether enter on a row leads anywhere.
+    opens = True
+    #: Whether the content depends on the size of the screen.
+    fits_size = False
+    #: Keys of its own.
+    keys: tuple[PageKey, ...] = ()
+
+    def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
+        """The page's content, for a screen of this size (cells)."""
+        raise NotImplementedError
+
+    def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
+        """All about one row."""
+        return []
+
+    def open(self, snapshot: Snapshot, key: Any) -> Page | Target | None:
+        """Where enter leads from a row."""
+        return None
+
+    def press(self, name: str, snapshot: Snapshot, key: Any) -> Outcome:
+        """What follows when the key of its own with this name is pressed; ``key`` is that of the row, or None."""
+        return None
+
+
+#: What a key or a row leads to: another page on top of this one, a place, a question, work for the application, a short
+#: message; None: the page is drawn anew.
+Outcome = Page | Target | Ask | Resolve | str | None
+
+
+class DetailPage(Page):
+    """One thing in full."""
+
+    name = "detail"
+    opens = False
+
+    def __init__(self, title: str, lines: list[Line]) -> None:
+        self.title = title
+        self._lines = lines
+
+    def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
+        """The lines."""
+        return Content(self._lines)
+
+
+def why_empty(reading: Reading[Any], what: str) -> str:
+    """Why there is nothing to show of a part."""
+    if reading.failure is not None:
+        return f"{what} could not be read: {reading.failure}"
+    if reading.is_waiting:
+        return f"reading {what} ..."
+    return f"nothing was seen of {what}{because(problems_of(reading.value))}"
