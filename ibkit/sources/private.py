@@ -11,14 +11,19 @@ from ibkit.sources.base import Entry
 
 RDMA_NODES = "/dev/infiniband/"
 
-_OF_A_PROCESS = re.compile(r"/proc/[0-9]+/(environ|maps|fd)\Z")
+_OF_A_PROCESS = re.compile(r"/proc/[0-9]+/(environ|maps|fd|cmdline)\Z")
 #: Variables that choose a transport or tell a rank. Keys, passwords and addresses of launchers are none of them.
 _VARIABLE = re.compile(
     rb"(?:NCCL|RCCL|UCX|FI|PSM2|PSM3|MLX5|RDMAV|IBV|I_MPI_OFI|MV2|MPICH_OFI|MPICH_UCX)_[A-Z0-9_]*=|I_MPI_FABRICS="
     rb"|(?:OMPI|PRTE)_MCA_(?:pml|btl|mtl|osc|coll)[a-z0-9_]*="
     rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK|PMIX_NAMESPACE)="
     rb"|SLURM_(?:JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID)=|PBS_JOBID=|LSB_JOBID="
+    rb"|MASTER_(?:ADDR|PORT)=|TORCHELASTIC_RUN_ID=|MPIR_CVAR_(?:CH4_|OFI_|UCX_|NOLOCAL|ODD_EVEN)[A-Z0-9_]*="
+    rb"|GLOO_(?:SOCKET_IFNAME|DEVICE_TRANSPORT)="
 )
+_SECRET_OPTION = re.compile(rb"--?[\w.-]{0,60}(?:pass|token|secret|credential|api.?key)[\w.-]{0,60}", re.IGNORECASE)
+_ASSIGNED = re.compile(rb"[A-Za-z_]\w{0,99}=")
+_REMOVED = b"removed"
 #: Providers of verbs lie in a folder of their own, ``libibverbs/``, or are a driver's library.
 _LIBRARY = re.compile(
     rb"/libibverbs/|/lib(?:ibverbs|rdmacm|ibumad|ibmad|mlx4|mlx5|efa|mana|hns|uc[mpst]|uct_ib|fabric|psm2|psm3"
@@ -27,12 +32,16 @@ _LIBRARY = re.compile(
 
 
 def reduced_file(path: str, data: bytes) -> bytes:
-    """The named variables of an environment, the RDMA and MPI libraries of a memory map; other files as they are."""
+    """The named variables of an environment, the RDMA and MPI libraries of a memory map, a command line without its
+    secrets; other files as they are.
+    """
     found = _OF_A_PROCESS.match(path)
     if not found:
         return data
     if found[1] == "environ":
         return b"\0".join(entry for entry in data.split(b"\0") if _VARIABLE.match(entry))
+    if found[1] == "cmdline":
+        return _without_secrets(data)
     names = dict.fromkeys(line[line.find(b"/") :] for line in data.split(b"\n") if b"/lib" in line)
     return b"\n".join(name for name in names if _LIBRARY.search(name))
 
@@ -42,3 +51,19 @@ def reduced_folder(path: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     if not _OF_A_PROCESS.match(path):
         return entries
     return tuple(entry for entry in entries if (entry.target or "").startswith(RDMA_NODES))
+
+
+def _without_secrets(data: bytes) -> bytes:
+    """A command line without the values of options that sound like a secret, and of variables that choose nothing."""
+    words = []
+    is_secret = False
+    for word in data.split(b"\0"):
+        name, mark, _ = word.partition(b"=")
+        if is_secret and word:
+            words.append(_REMOVED)
+        elif mark and (_SECRET_OPTION.fullmatch(name) or (_ASSIGNED.match(word) and not _VARIABLE.match(word))):
+            words.append(name + mark + _REMOVED)
+        else:
+            words.append(word)
+        is_secret = not mark and _SECRET_OPTION.fullmatch(word) is not None
+    return b"\0".join(words)

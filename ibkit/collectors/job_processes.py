@@ -1,0 +1,175 @@
+"""Which processes of a host are ranks, of which run, and what started them.
+
+A rank is known by the variables that launchers give it, which its own children inherit, too. What all ranks of one run
+share on every host, and no other run has, is the run's *key*: PMIx's name space (Open MPI, Slurm's pmix), the address
+of Hydra's launcher, Slurm's step, torchrun's meeting point; else one parent, which says nothing of other hosts.
+Sources: the environment of real ranks of Open MPI 4.1 and MPICH 4.0; PMIx, Hydra (``pm/hydra/proxy``), srun(1),
+torch.distributed.run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ibkit.collectors.processes import PROC
+from ibkit.parsers.records import NamedTuple
+from ibkit.sources.base import Source
+
+#: Names of launchers and their daemons, as /proc has them: at most 15 characters.
+_LAUNCHERS = re.compile(
+    r"(?:mpirun|mpiexec|orterun|prterun|prun|prte)(?:[._-].{0,9})?\Z"
+    r"|(?:orted|prted|hydra_pmi_proxy|hydra_bstrap_pr|pmi_proxy|mpirun_rsh|mpispawn|srun|slurmstepd|torchrun|horovodrun"
+    r"|deepspeed)\Z"
+)
+#: Of these one runs on each host, and whoever started it may run on another one.
+DAEMONS = frozenset(
+    ("orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr", "pmi_proxy", "mpispawn", "slurmstepd", "torchrun")
+)
+_STATUS = re.compile(r"^(Name|PPid|Uid):[ \t]+([^\n]*)$", re.MULTILINE)
+_CONTROL_PORT = re.compile(r"(?:\A|\0)--control-port\0([^\0]{1,300})")
+_TORCH = (("RANK", "WORLD_SIZE"),)
+#: A rank's number and how many there are; an inner launcher's variables stand before those that it inherits.
+_NUMBERS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMIX_RANK", "PMIX_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"), *_TORCH, ("SLURM_PROCID", "SLURM_NTASKS"),
+)  # fmt: skip
+#: What has to stand beside a name: ``RANK`` alone is anybody's, and a batch script has a SLURM_PROCID, but no step.
+_BESIDE = {"RANK": "WORLD_SIZE", "SLURM_PROCID": "SLURM_STEP_ID"}
+#: Nobody's chain of parents is longer; it may change while it is walked along.
+_MAX_DEPTH = 64
+
+
+class Seen(NamedTuple):
+    """A process as its status shows it."""
+
+    name: str
+    parent: int | None
+    uid: int | None
+
+
+class RankProcess(NamedTuple):
+    """A process of a rank. ``started_by`` is the nearest process above it that is not of this rank."""
+
+    pid: int
+    rank: int
+    size: int | None
+    key: str
+    started_by: int | None
+    environment: Mapping[str, str]
+
+
+class JobProcesses:
+    """The ranks of a host at one moment, and those that started them."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._seen: dict[int, Seen | None] = {}
+        self._environments: dict[int, dict[str, str] | None] = {}
+        #: Processes whose environment may not be read: only root and their user may.
+        self.hidden: list[int] = []
+        self.ranks: dict[int, RankProcess] = {}
+        for name in source.list(PROC).names:
+            if name.isascii() and name.isdigit() and len(name) < 11:
+                self._add(int(name))
+        self._leave_out_launchers()
+
+    def seen(self, pid: int) -> Seen | None:
+        """A process's name, parent and user; None where /proc does not show it."""
+        if pid not in self._seen:
+            found = dict(_STATUS.findall(self._source.read(f"{PROC}/{pid}/status").text or ""))
+            uid = number(found.get("Uid", "").split("\t")[0])
+            self._seen[pid] = Seen(found["Name"], number(found.get("PPid", "")), uid) if "Name" in found else None
+        return self._seen[pid]
+
+    def above(self, pid: int) -> Iterator[int]:
+        """The processes above this one, the nearest first, without init."""
+        for _ in range(_MAX_DEPTH):
+            seen = self.seen(pid)
+            if seen is None or seen.parent is None or seen.parent < 2:
+                return
+            pid = seen.parent
+            yield pid
+
+    def is_launcher(self, pid: int) -> bool:
+        """Whether it is a launcher, or a launcher's daemon, by its name."""
+        seen = self.seen(pid)
+        return seen is not None and _LAUNCHERS.match(seen.name) is not None
+
+    def of_run(self, key: str) -> dict[int, RankProcess]:
+        """The ranks of one run."""
+        return {pid: one for pid, one in self.ranks.items() if one.key == key}
+
+    def _add(self, pid: int) -> None:
+        text = self._source.read(f"{PROC}/{pid}/environ")
+        if text.error in ("EACCES", "EPERM"):
+            self.hidden.append(pid)
+        environment = variables(text.text or "")
+        self._environments[pid] = environment
+        numbers = _numbers(environment)
+        if numbers is None or self.is_launcher(pid):
+            return
+        rank, size = numbers
+        started_by = self._starter(pid, rank)
+        key = self._key(environment, started_by) or f"parent:{started_by or pid}"
+        self.ranks[pid] = RankProcess(pid, rank, size, key, started_by, environment)
+
+    def _starter(self, pid: int, rank: int) -> int | None:
+        """The nearest process above that has no rank, or another one: a shell may stand between the two."""
+        for above in self.above(pid):
+            if self.is_launcher(above):
+                return above
+            if above not in self._environments:
+                self._environments[above] = variables(self._source.read(f"{PROC}/{above}/environ").text or "")
+            numbers = _numbers(self._environments[above] or {})
+            if numbers is None or numbers[0] != rank:
+                return above
+        return None
+
+    def _key(self, environment: Mapping[str, str], started_by: int | None) -> str | None:
+        if "TORCHELASTIC_RUN_ID" in environment and "MASTER_PORT" in environment:
+            return _meeting_point(environment)
+        if space := environment.get("PMIX_NAMESPACE"):
+            return f"pmix:{space}"
+        starter = self.seen(started_by) if started_by is not None else None
+        if starter and starter.name in ("hydra_pmi_proxy", "pmi_proxy"):
+            found = _CONTROL_PORT.search(self._source.read(f"{PROC}/{started_by}/cmdline").text or "")
+            return f"hydra:{found[1]}" if found else None
+        if "SLURM_STEP_ID" in environment:
+            return f"slurm:{environment.get('SLURM_JOB_ID', '')}.{environment['SLURM_STEP_ID']}"
+        return _meeting_point(environment) if "RANK" in environment and "MASTER_PORT" in environment else None
+
+    def _leave_out_launchers(self) -> None:
+        """A process above ranks of another run has started that one: it has inherited its number itself."""
+        launchers = {
+            above
+            for pid, one in self.ranks.items()
+            for above in self.above(pid)
+            if above in self.ranks and self.ranks[above].key != one.key
+        }
+        for pid in launchers:
+            del self.ranks[pid]
+
+
+def variables(text: str) -> dict[str, str]:
+    """The variables of /proc/PID/environ."""
+    return {name: value for name, mark, value in (entry.partition("=") for entry in text.split("\0")) if mark}
+
+
+def number(text: str) -> int | None:
+    """A number of at most ten digits, else None."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 11 else None
+
+
+def _numbers(environment: Mapping[str, str]) -> tuple[int, int | None] | None:
+    """Rank and number of ranks."""
+    for rank_name, size_name in _TORCH if "TORCHELASTIC_RUN_ID" in environment else _NUMBERS:
+        rank = number(environment.get(rank_name, ""))
+        if rank is not None and _BESIDE.get(rank_name, rank_name) in environment:
+            return rank, number(environment.get(size_name, ""))
+    return None
+
+
+def _meeting_point(environment: Mapping[str, str]) -> str:
+    return f"torch:{environment.get('MASTER_ADDR', '')}:{environment['MASTER_PORT']}"
