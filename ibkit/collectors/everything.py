@@ -24,7 +24,7 @@ from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
 from ibkit.sources.capture import ReplaySource
 from ibkit.sources.raw import RawSource
-from ibkit.sources.recording import RecordingSource
+from ibkit.sources.recording import RecordedWatch, RecordingSource
 from ibkit.sources.site import Site
 from ibkit.sources.writer import Recorded
 
@@ -58,6 +58,8 @@ def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list
     hosts = []
     for host in site.hosts:
         source = _recording(host.source)
+        if host.watched:
+            source.watched = RecordedWatch(*host.watched[:2], _recording(host.watched.later))
         asked = _asked(host.source, source)
         for what, collect in OF_A_HOST:
             problems += _step(tell, f"{what} of {host.name}" if host.name else what, partial(collect, asked, host.name))

@@ -87,6 +87,8 @@ def anonymised(recorded: Recorded, key: bytes) -> Recorded:
 
 def _source(scrub: Anonymiser, source: RecordingSource) -> RecordingSource:
     new = RecordingSource(source)
+    if look := source.watched:
+        new.watched = look._replace(target=scrub.text(look.target), later=_source(scrub, look.later))
     if source.text is not None:
         new.text = SavedText(scrub.text(source.text.path), scrub.data(source.text.data))
     for command in source.commands.values():

@@ -24,8 +24,16 @@ from ibkit.sources.base import (
     Source,
     VerbsAnswer,
 )
-from ibkit.sources.manifest import MANIFEST, MAX_MANIFEST_BYTES, Answers, BadManifest, RecordedText, read_manifest
-from ibkit.sources.site import Host, JobFile, Origin, Site
+from ibkit.sources.manifest import (
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    Answers,
+    BadManifest,
+    RecordedLook,
+    RecordedText,
+    read_manifest,
+)
+from ibkit.sources.site import Host, JobFile, Origin, Site, Watched
 
 #: The largest recorded output or file (bytes); a job's files are streamed and have no limit in a folder.
 MAX_ANSWER_BYTES = 256 << 20
@@ -84,6 +92,11 @@ class ReplaySource:
         """What the service had replied to exactly these bytes."""
         found = self._answers.exchanges.get((address, request))
         return found or ExchangeAnswer(address, request, error=NOT_RECORDED)
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether anything was recorded."""
+        return any(self._answers)
 
     def ask_all(self, source: Source) -> None:
         """Ask another source everything that was recorded here (a recording one makes a copy so)."""
@@ -173,14 +186,19 @@ def site_in(store: Store, path: str, label: str) -> Site:
         manifest = read_manifest(store.read(MANIFEST, MAX_MANIFEST_BYTES))
     except BadManifest as error:
         raise UnreadableInput(f"{path}/{MANIFEST}: {error}; record it again, or mend the entry") from error
-    texts = [answers.text for _, answers in manifest.hosts if answers.text]
+    texts = [host.answers.text for host in manifest.hosts if host.answers.text]
     saved = iter(_saved(texts, store)) if texts else iter(())
     hosts = tuple(
-        Host(name, next(saved) if answers.text else ReplaySource(answers, store)) for name, answers in manifest.hosts
+        Host(name, next(saved) if answers.text else ReplaySource(answers, store), _watched(look, store))
+        for name, answers, look in manifest.hosts
     )
     job = tuple(JobFile(name.removeprefix("job/"), partial(store.open, name)) for name in manifest.job)
     origin = Origin("capture", label, manifest.time, manifest.note)
     return Site(origin, hosts, _subnet(manifest.subnet, store), job)
+
+
+def _watched(look: RecordedLook | None, store: Store) -> Watched | None:
+    return Watched(look.target, look.seconds, ReplaySource(look.answers, store)) if look else None
 
 
 def _saved(texts: Sequence[RecordedText], store: Store) -> Iterator[Source]:

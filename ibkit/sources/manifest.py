@@ -75,12 +75,28 @@ class Answers(NamedTuple):
     interfaces: InterfacesAnswer | None = None
 
 
+class RecordedLook(NamedTuple):
+    """A second look at a host, ``seconds`` after the first one, at a job's processes."""
+
+    target: str
+    seconds: float
+    answers: Answers
+
+
+class RecordedHost(NamedTuple):
+    """A host's answers; ``watched`` where it was looked at twice."""
+
+    name: str
+    answers: Answers
+    watched: RecordedLook | None
+
+
 class Manifest(NamedTuple):
     """The whole of it. ``job`` names the job's files."""
 
     time: str | None
     note: str | None
-    hosts: tuple[tuple[str, Answers], ...]
+    hosts: tuple[RecordedHost, ...]
     subnet: Answers
     job: tuple[str, ...]
 
@@ -101,9 +117,9 @@ def read_manifest(data: bytes) -> Manifest:
     hosts = []
     for index, host in enumerate(_list(top.get("hosts", []), "hosts")):
         where = f"hosts[{index}]"
-        hosts.append(
-            (_text(_dict(host, where).get("name"), f"{where}.name"), _answers(host.get("answers"), f"{where}.answers"))
-        )
+        name = _text(_dict(host, where).get("name"), f"{where}.name")
+        answers = _answers(host.get("answers"), f"{where}.answers")
+        hosts.append(RecordedHost(name, answers, _look(host.get("watched"), f"{where}.watched")))
     return Manifest(
         _text_or_none(top.get("time"), "time"),
         _text_or_none(top.get("note"), "note"),
@@ -150,6 +166,22 @@ def _answers(values: Any, where: str) -> Answers:
     return answers
 
 
+def _look(value: Any, at: str) -> RecordedLook | None:
+    if value is None:
+        return None
+    target = _text(_dict(value, at).get("target"), f"{at}.target")
+    answers = _answers(value.get("answers"), f"{at}.answers")
+    if answers.text:
+        raise BadManifest(f"{at} holds a saved text, which is no second look")
+    return RecordedLook(target, _seconds(value.get("seconds"), at), answers)
+
+
+def _seconds(value: Any, at: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1e9:
+        raise BadManifest(f"{at}.seconds is {_short(value)}, not a time")
+    return float(value)
+
+
 def _add(answers: dict[Any, Any], key: Any, answer: Any, at: str) -> None:
     if key in answers:
         raise BadManifest(f"{at}: a second answer for {_short(key)}")
@@ -160,15 +192,12 @@ def _command(value: dict[str, Any], at: str) -> RecordedCommand:
     argv = tuple(_text(word, f"{at}.argv") for word in _list(value.get("argv"), f"{at}.argv"))
     if not argv:
         raise BadManifest(f"{at}.argv is empty")
-    seconds = value.get("seconds", 0)
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < 1e9:
-        raise BadManifest(f"{at}.seconds is {_short(seconds)}, not a time")
     return RecordedCommand(
         argv,
         _file_name_or_none(value.get("stdout"), f"{at}.stdout"),
         _file_name_or_none(value.get("stderr"), f"{at}.stderr"),
         _number_or_none(value.get("exit_status"), -255, 255, f"{at}.exit_status"),
-        float(seconds),
+        _seconds(value.get("seconds", 0), at),
         _text_or_none(value.get("failure"), f"{at}.failure"),
     )
 

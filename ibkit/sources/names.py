@@ -96,6 +96,8 @@ def _names(recorded: Recorded) -> Iterator[str]:
 
 
 def _in_source(source: RecordingSource) -> Iterator[str]:
+    if source.watched is not None:
+        yield from _in_source(source.watched.later)
     if source.text is not None:
         text = _text(source.text.data)
         if not holds(text, "job log"):

@@ -10,8 +10,8 @@ from ibkit.sources.site import Host, Origin, Site
 
 
 def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = None) -> Site:
-    """The live host for None, else a capture (folder or ``.tar.gz``), a frame of a recording (``FILE@WHICH``, the last
-    one for ``FILE`` alone), or one raw tool output (``-``: on stdin).
+    """The live host for None, else a capture (folder or ``.tar.gz``), a folder of several hosts' captures, a frame of a
+    recording (``FILE@WHICH``, the last one for ``FILE`` alone), or one raw tool output (``-``: on stdin).
 
     What ``path`` is decides its content, not its name. Raises UnreadableInput where it is none of these.
     """
@@ -31,6 +31,11 @@ def open_site(path: str | None, *, tick: Callable[[str, float], None] | None = N
         if is_capture(path):
             from ibkit.sources.capture import open_capture  # costs the import of json
 
+            if os.path.isdir(path) and not os.path.lexists(os.path.join(path, "manifest.json")):
+                from ibkit.sources.several import captures_in, open_captures
+
+                if names := captures_in(path):
+                    return open_captures(path, names)
             return open_capture(path)
     from ibkit.sources.raw import open_raw
 

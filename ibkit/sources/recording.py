@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import (
     CommandAnswer,
     ExchangeAnswer,
@@ -14,6 +15,14 @@ from ibkit.sources.base import (
     Source,
     VerbsAnswer,
 )
+
+
+class RecordedWatch(NamedTuple):
+    """A second look at the host, for the sake of a job: see ibkit.sources.site.Watched."""
+
+    target: str
+    seconds: float
+    later: RecordingSource
 
 
 class RecordingSource:
@@ -31,6 +40,7 @@ class RecordingSource:
         self.exchanges: dict[tuple[str, bytes], ExchangeAnswer] = {}
         #: What the wrapped source reads its answers from, if that is a saved text: it is recorded in their place.
         self.text: SavedText | None = None
+        self.watched: RecordedWatch | None = None
 
     def run(self, argv: Sequence[str], *, deadline_seconds: float = 60.0) -> CommandAnswer:
         """Run once, then answer from the record."""

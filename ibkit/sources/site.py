@@ -18,11 +18,22 @@ class Origin(NamedTuple):
     note: str | None = None
 
 
+class Watched(NamedTuple):
+    """A second look at a host, ``seconds`` after the first one, for what a job's processes moved in between. ``target``
+    names the job as ``check-mpi-transport`` takes it.
+    """
+
+    target: str
+    seconds: float
+    later: Source
+
+
 class Host(NamedTuple):
     """A host by the name it gave itself."""
 
     name: str
     source: Source
+    watched: Watched | None = None
 
 
 class JobFile(NamedTuple):

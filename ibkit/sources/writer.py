@@ -96,26 +96,31 @@ def _write_folder(path: str, recorded: Recorded) -> None:
 
 
 def _write_archive(path: str, top: str, recorded: Recorded) -> None:
+    with open(path, "xb") as file:
+        pack(file, top, recorded, workshop=os.path.dirname(path))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def pack(file: BinaryIO, top: str, recorded: Recorded, *, workshop: str | None = None) -> None:
+    """The capture as a ``.tar.gz``, with all its names below ``top``. ``workshop`` is for temporary files."""
     import gzip
     import tarfile
     from datetime import datetime
 
     seconds = int(datetime.fromisoformat(recorded.time).timestamp()) if recorded.time else 0
-    with open(path, "xb") as file:
-        with (
-            gzip.GzipFile("", "wb", fileobj=file, mtime=seconds) as packed,
-            tarfile.open(fileobj=packed, mode="w") as archive,
-        ):
-            for name, opener in contents(recorded):
-                # A log may still grow, and its size has to be written before it: so a copy is packed.
-                with opener() as content, tempfile.TemporaryFile(dir=os.path.dirname(path)) as copy:
-                    shutil.copyfileobj(content, copy)
-                    member = tarfile.TarInfo(f"{top}/{name}")
-                    member.size, member.mtime, member.mode = copy.tell(), seconds, 0o644
-                    copy.seek(0)
-                    archive.addfile(member, copy)
-        file.flush()
-        os.fsync(file.fileno())
+    with (
+        gzip.GzipFile("", "wb", fileobj=file, mtime=seconds) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
+        for name, opener in contents(recorded):
+            # A log may still grow, and its size has to be written before it: so a copy is packed.
+            with opener() as content, tempfile.TemporaryFile(dir=workshop) as copy:
+                shutil.copyfileobj(content, copy)
+                member = tarfile.TarInfo(f"{top}/{name}")
+                member.size, member.mtime, member.mode = copy.tell(), seconds, 0o644
+                copy.seek(0)
+                archive.addfile(member, copy)
 
 
 def contents(recorded: Recorded) -> Iterator[_Content]:
@@ -125,7 +130,12 @@ def contents(recorded: Recorded) -> Iterator[_Content]:
     hosts = []
     for name, source in recorded.hosts:
         folder = names.new(f"hosts/{_safe(name)}")
-        hosts.append((name, list(_answers(source, folder, names, files))))
+        parts = {"name": _json(name), "answers": _rows(list(_answers(source, folder, names, files)))}
+        if look := source.watched:
+            head = f'"target": {_json(look.target)}, "seconds": {_json(look.seconds)}'
+            answers = _rows(list(_answers(look.later, names.new(f"{folder}/watched"), names, files)))
+            parts["watched"] = f'{{{head}, "answers": {answers}}}'
+        hosts.append(", ".join(f'"{key}": {text}' for key, text in parts.items()))
     subnet = list(_answers(recorded.subnet, "subnet", names, files))
     job = []
     for log in recorded.job:
@@ -195,13 +205,11 @@ def _file(answer: FileAnswer, folder: str, names: _Names, files: list[_Content])
     return {"file": name}
 
 
-def _manifest(
-    recorded: Recorded, hosts: list[tuple[str, list[dict[str, Any]]]], subnet: list[dict[str, Any]], job: list[str]
-) -> str:
+def _manifest(recorded: Recorded, hosts: list[str], subnet: list[dict[str, Any]], job: list[str]) -> str:
     """An answer a line, so that a person can read it and ``diff`` can compare two. Pure ASCII: safe on a terminal."""
     head = {"format": FORMAT, "ibkit": __version__, "host": recorded.host, "time": recorded.time, "note": recorded.note}
     lines = [f" {_json(key)}: {_json(value)}" for key, value in _present(head).items()]
-    blocks = ",\n".join(f'  {{"name": {_json(name)}, "answers": {_rows(answers)}}}' for name, answers in hosts)
+    blocks = ",\n".join(f"  {{{host}}}" for host in hosts)
     lines += [f' "hosts": [\n{blocks}\n ]', f' "subnet": {_rows(subnet)}', f' "job": {_rows(job)}']
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
