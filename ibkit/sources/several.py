@@ -41,7 +41,10 @@ def open_captures(folder: str, names: Sequence[str]) -> Site:
 
 
 def joined(label: str, sites: Sequence[tuple[str, Site]]) -> Site:
-    """Several hosts' sites, each with its name for errors, as one. Raises UnreadableInput where a host is twice there."""
+    """Several hosts' sites as one. Each has a name for errors.
+
+    Raises UnreadableInput where a host is there twice.
+    """
     hosts: dict[str, tuple[str, Host]] = {}
     for name, site in sites:
         for host in site.hosts:
