@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ibkit.tui.snapshot import Part, Reading, Task
+
+#: How often a task that waits for another one looks whether it is to stop (seconds).
+WAIT_SECONDS = 0.2
 
 
 class Stopped(BaseException):
@@ -23,6 +26,7 @@ class Collecting:
     def __init__(self) -> None:
         self._stopping = threading.Event()
         self._running: dict[Part, tuple[threading.Thread, str]] = {}
+        self._read: dict[Part, Reading[Any]] = {}
         self._lock = threading.Lock()
 
     def tick(self, command: str, seconds: float) -> None:
@@ -41,18 +45,32 @@ class Collecting:
             return {part: text for part, (_, text) in self._running.items()}
 
     def start(self, tasks: Iterable[Task], deliver: Callable[[Part, Reading[Any]], None]) -> None:
-        """Begin the tasks that are not running already. ``deliver`` is called in their threads."""
+        """Begin the tasks that are not running already. ``deliver`` is called in their threads.
+
+        One that needs others waits for those of them that are running; of the rest it takes what they read last.
+        """
         for task in tasks:
-            thread = threading.Thread(target=self._work, args=(task, deliver), name=task.part.title, daemon=True)
             with self._lock:
                 if task.part in self._running or self._stopping.is_set():
                     continue
+                awaited = [self._running[part][0] for part in task.needs if part in self._running]
+                thread = threading.Thread(
+                    target=self._work, args=(task, awaited, deliver), name=task.part.title, daemon=True
+                )
                 self._running[task.part] = thread, ""
             thread.start()
 
-    def _work(self, task: Task, deliver: Callable[[Part, Reading[Any]], None]) -> None:
+    def _work(
+        self, task: Task, awaited: Sequence[threading.Thread], deliver: Callable[[Part, Reading[Any]], None]
+    ) -> None:
         try:
-            reading = task.read()
+            for thread in awaited:
+                while thread.is_alive():
+                    thread.join(WAIT_SECONDS)
+                    if self._stopping.is_set():
+                        return
+            reading = task.read(dict(self._read))
+            self._read[task.part] = reading
         except Stopped:
             return
         finally:

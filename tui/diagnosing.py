@@ -6,8 +6,8 @@ Kept from sample to sample: the last evidence, so that the next one has rates, a
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ibkit.errors import IbkitError
@@ -16,14 +16,17 @@ from ibkit.model.counters import OCTETS_PER_DATA_UNIT, FabricChange
 from ibkit.model.findings import Diagnosis
 from ibkit.parsers.base import Problem
 from ibkit.rules import catalogue
-from ibkit.rules.collecting import collect, compare_with, problems_of, seconds_between
+from ibkit.rules.collecting import Given, collect, compare_with, expecting, problems_of, seconds_between
 from ibkit.rules.engine import diagnose
 from ibkit.rules.evidence import Collected, Evidence
+from ibkit.rules.expectation_file import read_expectations
 from ibkit.rules.tallies import spell
 from ibkit.sources.site import Site
+from ibkit.tui.snapshot import DOCTOR, FABRIC, MANAGERS, Reading, Readings
 
 #: How many samples the lines of the past show.
 PAST = 60
+NOTHING = Diagnosis((), (), ())
 
 
 class Sample(NamedTuple):
@@ -50,16 +53,24 @@ class Diagnosed(NamedTuple):
 class Diagnosing:
     """Collects and judges, again and again."""
 
-    def __init__(self, site: Site, earlier: Site | None = None) -> None:
+    def __init__(
+        self, site: Site, earlier: Site | None = None, expect: Callable[[], str | None] = lambda: None
+    ) -> None:
         self._site = site
+        #: Tells the file of expectations; it is read anew for each sample, for people edit it.
+        self._expect = expect
         #: The frame of a recording before this one.
         self._earlier = earlier
         self._before: Collected | None = None
         self._past: deque[Sample] = deque(maxlen=PAST)
 
-    def __call__(self) -> Diagnosed:
-        """The next sample, compared with the one before where there was one."""
-        fresh = collect(self._site)
+    def __call__(self, readings: Readings | None = None) -> Diagnosed:
+        """The next sample, compared with the one before where there was one.
+
+        What ``readings`` hold of the site is not asked for again. Raises IbkitError for a file of expectations that
+        cannot be read.
+        """
+        fresh = collect(self._site, given=given_by(self._site, readings or {}))
         shown = fresh
         if self._before is not None and self._site.origin.kind == "live":
             seconds = _middle(fresh) - _middle(self._before)
@@ -69,7 +80,25 @@ class Diagnosing:
         elif self._earlier is not None and (apart := _apart(self._earlier, self._site)):
             shown = _compared(collect(self._earlier), fresh, apart)
         self._before = fresh
-        return Diagnosed(shown, diagnose(Evidence(shown), catalogue.ALL), tuple(self._past))
+        return judged(Diagnosed(shown, NOTHING, tuple(self._past)), self._expect())
+
+
+def judged(sample: Diagnosed, expect: str | None) -> Diagnosed:
+    """The same sample, judged by what this file expects. Raises IbkitError."""
+    collected = expecting(sample.collected, read_expectations(expect) if expect else None)
+    return sample._replace(collected=collected, diagnosis=diagnose(Evidence(collected), catalogue.ALL))
+
+
+def given_by(site: Site, readings: Readings) -> Given:
+    """What the parts' own tasks have read. Of two hosts of one name it is not known whose checks these are."""
+    fabric, managers = (readings.get(part, Reading()).value for part in (FABRIC, MANAGERS))
+    names = Counter(host.name for host in site.hosts)
+    checks = {
+        part.host: reading.value
+        for part, reading in readings.items()
+        if part.kind == DOCTOR and reading.value and names[part.host] == 1
+    }
+    return Given(fabric.fabric if fabric else None, managers, checks)
 
 
 def _compared(before: Collected, fresh: Collected, seconds: float) -> Collected:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -64,16 +64,26 @@ class Reading(NamedTuple, Generic[T]):
         return self.value is None and self.failure is None
 
 
+#: What was read last, by part.
+Readings = Mapping[Part, Reading[Any]]
+
+
 class Task(NamedTuple):
-    """One collector's work, and the part that it is about."""
+    """One collector's work, and the part that it is about.
+
+    ``needs`` are parts that it takes from the others instead of reading them itself; ``collect`` gets their readings
+    then. A task follows in the list on those that it needs.
+    """
 
     part: Part
-    collect: Callable[[], Any]
+    collect: Callable[..., Any]
+    needs: tuple[Part, ...] = ()
 
-    def read(self) -> Reading[Any]:
+    def read(self, readings: Readings | None = None) -> Reading[Any]:
         """Do it. What goes wrong becomes the reading's failure: a broken collector costs its own part only."""
         try:
-            return Reading(self.collect(), taken=time.monotonic())
+            value = self.collect(readings or {}) if self.needs else self.collect()
+            return Reading(value, taken=time.monotonic())
         except IbkitError as error:
             return Reading(failure=str(error), taken=time.monotonic())
         except Exception as error:
@@ -154,16 +164,18 @@ def problems_of(value: Any) -> Sequence[Problem]:
     return getattr(held, "problems", ())
 
 
-def tasks_of(site: Site, earlier: Site | None = None) -> list[Task]:
+def tasks_of(site: Site, earlier: Site | None = None, expect: Callable[[], str | None] = lambda: None) -> list[Task]:
     """What there is to find out, and what changed since the ``earlier`` frame of a recording.
 
-    The collectors are imported when they run: the first frame does not wait for them.
+    ``expect`` tells the file of expectations, which may be another one later. The collectors are imported when they
+    run: the first frame does not wait for them.
     """
     tasks = [Task(Part(HOST, host.name), partial(_hcas, host.source, host.name)) for host in site.hosts]
     if site.origin.kind != "raw":  # one tool's output says nothing about its host
         tasks += [Task(Part(DOCTOR, host.name), partial(_checks, host.source, host.name)) for host in site.hosts]
     tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
-    tasks.append(Task(CHECK, _Diagnosing(site, earlier)))
+    shared = tuple(task.part for task in tasks if task.part.kind != HOST)
+    tasks.append(Task(CHECK, _Diagnosing(site, earlier, expect), shared))
     if site.job or raw_log(site):
         tasks.append(Task(JOB, partial(_job, site)))
     return tasks
@@ -175,25 +187,27 @@ def raw_log(site: Site) -> RawSource | None:
     return source if isinstance(source, RawSource) and source.form.command == JOB_COMMAND else None
 
 
-def read_all(site: Site) -> Snapshot:
+def read_all(site: Site, expect: str | None = None) -> Snapshot:
     """The whole snapshot, one task after the other."""
-    return Snapshot(site.origin, {task.part: task.read() for task in tasks_of(site)})
+    readings: dict[Part, Reading[Any]] = {}
+    for task in tasks_of(site, expect=lambda: expect):
+        readings[task.part] = task.read(readings)
+    return Snapshot(site.origin, readings)
 
 
 class _Diagnosing:
     """Imports the rules when the first sample is taken."""
 
-    def __init__(self, site: Site, earlier: Site | None) -> None:
-        self._site = site
-        self._earlier = earlier
-        self._next: Callable[[], Diagnosed] | None = None
+    def __init__(self, site: Site, earlier: Site | None, expect: Callable[[], str | None]) -> None:
+        self._given = site, earlier, expect
+        self._next: Callable[[Readings], Diagnosed] | None = None
 
-    def __call__(self) -> Diagnosed:
+    def __call__(self, readings: Readings) -> Diagnosed:
         if self._next is None:
             from ibkit.tui.diagnosing import Diagnosing
 
-            self._next = Diagnosing(self._site, self._earlier)
-        return self._next()
+            self._next = Diagnosing(*self._given)
+        return self._next(readings)
 
 
 def _hcas(source: Source, name: str) -> HostHcas:

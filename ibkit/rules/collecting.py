@@ -7,7 +7,8 @@ the first leaves the rules about it undecided, the second also the diagnosis as 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from types import MappingProxyType
 
 from ibkit.collectors import counters as counter_collector
 from ibkit.collectors import fabric as fabric_collector
@@ -41,6 +42,7 @@ from ibkit.model.routes import Routes
 from ibkit.model.subnet_manager import NO_SM, SubnetManagers
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Protocol
+from ibkit.parsers.records import NamedTuple
 from ibkit.rules.evidence import (
     CHANGE,
     COUNTERS,
@@ -90,12 +92,27 @@ _NO_EXPECTATIONS = Lack(
 )
 
 
+class Given(NamedTuple):
+    """What somebody collected of the same site already, so that nothing is asked twice; None is still to be read.
+
+    ``checks`` is by the host's name.
+    """
+
+    fabric: Fabric | None = None
+    managers: SubnetManagers | None = None
+    checks: Mapping[str, HostChecks] = MappingProxyType({})
+
+
+_NOTHING = Given()
+
+
 def collect(
     site: Site,
     through: Through = ANY_PORT,
     wanted: Container[str] = PARTS,
     asked: Container[str] = (),
     *,
+    given: Given = _NOTHING,
     clock: Callable[[], float] = time.monotonic,
 ) -> Collected:
     """The ``wanted`` parts as far as the site can tell of them; the counters last, for a second sample may follow.
@@ -105,13 +122,15 @@ def collect(
     """
     parts = _Parts()
     hosts = parts.hosts(site)
-    checks = parts.checks(site) if hosts and HOST_CHECKS in wanted else None
+    checks = parts.checks(site, given.checks) if hosts and HOST_CHECKS in wanted else None
     swept = Fabric({}, (), None)
     fabric = None
     if any(part in wanted for part in (FABRIC, PARTITIONS, ROUTES, COUNTERS, CHANGE, EARLIER)):
-        swept = collect_fabric(site.subnet, through)
+        swept = given.fabric or collect_fabric(site.subnet, through)
         fabric = parts.fabric(swept)
-    managers = parts.managers(collect_subnet_managers(site.subnet, through)) if MANAGERS in wanted else None
+    managers = None
+    if MANAGERS in wanted:
+        managers = parts.managers(given.managers or collect_subnet_managers(site.subnet, through))
     partitions = parts.partitions(collect_partitions(site.subnet, swept, through)) if PARTITIONS in wanted else None
     routes = parts.routes(site, swept, through, asked=ROUTES in asked) if ROUTES in wanted else None
     hardware = parts.hardware(site, hosts or (), swept) if HARDWARE in wanted else None
@@ -256,12 +275,12 @@ class _Parts:
         self._seen(HOSTS, text, len(told) == len(hosts) and all(map(host_findings.is_decided, told)))
         return told
 
-    def checks(self, site: Site) -> tuple[HostChecks, ...] | None:
+    def checks(self, site: Site, given: Mapping[str, HostChecks]) -> tuple[HostChecks, ...] | None:
         """What `ibkit doctor` looks at; one tool's saved output says nothing of its host."""
         if site.origin.kind == "raw":
             self.lacks[HOST_CHECKS] = Lack("there is no record of the hosts' own state", _RECORD)
             return None
-        return tuple(collect_checks(host.source, host.name) for host in site.hosts)
+        return tuple(given.get(host.name) or collect_checks(host.source, host.name) for host in site.hosts)
 
     def fabric(self, fabric: Fabric) -> Fabric | None:
         if not fabric.nodes:
