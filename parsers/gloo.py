@@ -1,8 +1,9 @@
 """Gloo's lines, in logs of PyTorch and Horovod jobs.
 
-Gloo names its transport rarely: when it opens a verbs device, and when a connection fails. ``[Gloo] Rank 0 is connected
-to 3 peer ranks`` names none. Sources: pytorch/gloo gloo/transport/ibverbs/device.cc, gloo/transport/tcp/device.cc and
-pair.cc.
+Gloo names its transport when it opens a device, when its TCP transport has connected all ranks, and by the source file
+in its errors. ``[Gloo] Rank 0 is connected to 3 peer ranks`` is printed by the TCP transport and by no other one
+(gloo/transport/tcp/context.cc; since September 2025 only at GLOO_LOG_LEVEL=INFO, in other words). Sources: pytorch/gloo
+gloo/transport/{tcp,ibverbs}/{context,device,pair,unbound_buffer}.cc, gloo/common/{error,logging}.h.
 """
 
 from __future__ import annotations
@@ -10,15 +11,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Failure, Provider, Said
+from ibkit.parsers.job_facts import Failure, Mesh, Provider, Said
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 NAME = "Gloo"
 _VERBS = re.compile(r"Using ibverbs device=([\w.-]{1,64}) port=(\d{1,3}) index=\d{1,4}")
-_TCP = re.compile(r"\btcp, pci=[^,\n]{0,64}, iface=([\w.@:-]{1,32}), speed=-?\d{1,9}, addr=\[")
-_FAILED = re.compile(r"Gloo connectFullMesh failed with \[\S{0,200}/transport/tcp/")
+_TCP = re.compile(r"\btcp, pci=[^,\n]{0,64}, iface=([\w.@:-]{1,32}), speed=-?\d{1,9}, addr=\[?")
+_MESH = re.compile(
+    r"(?:\[Gloo\] |gloo/transport/tcp/context\.cc:\d{1,6}\] INFO )Rank (\d{1,9}) is connected to (\d{1,9})"
+    r"(?: peer ranks)?\. Expected number of connected peer(?:s| ranks) is ?: (\d{1,9})"
+)
+_APART = re.compile(
+    r"(?:\[Gloo\] |gloo/transport/tcp/context\.cc:\d{1,6}\] INFO )Rank (\d{1,9}) is NOT connected to: \["
+)
+_FAILED = re.compile(r"Gloo connectFullMesh failed with \[\S{0,200}/transport/(tcp|ibverbs|uv)/")
+#: A pair's or a buffer's own error: the source file tells the transport, the text what happened.
+_ERROR = re.compile(
+    r"\[\S{0,200}gloo/transport/(tcp|ibverbs|uv)/(?:tls/)?(?:pair|unbound_buffer|buffer|loop)\.(?:cc|h):\d{1,6}\] "
+    r"(?P<lost>Connection closed by peer|Connection reset by peer|Read timeout|Write timeout|Socket closed|"
+    r"Socket unexpectedly closed|Timed out waiting|Application timeout caused|Read error|readv|writev|recv)?"
+    r"(?P<connect>Connect timeout|connect|Connection refused)?"
+)
 _NO_VERBS = re.compile(r"No ibverbs devices present|Unable to find device named: ")
-_MARKS = (b"Using ibverbs device=", b"tcp, pci=", b"Gloo connectFullMesh failed", b"No ibverbs devices present")
+_MARKS = (
+    b"Using ibverbs device=", b"tcp, pci=", b"Gloo connectFullMesh failed", b"No ibverbs devices present",
+    b"Unable to find device named: ", b"[Gloo] Rank ", b" connected to", b"gloo/transport/",
+)  # fmt: skip
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 
 
@@ -27,14 +45,26 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Provider | Failure]:
+def read(line: Line) -> Iterator[Provider | Mesh | Failure]:
     """What the line says. Never raises."""
+    text = line.text
     said = Said(line.number, line.raw, None, None, line.rank)
-    if found := _VERBS.search(line.text):
-        yield Provider(said, NAME, "verbs", found.group(1))
-    elif found := _TCP.search(line.text):
+    if found := _VERBS.search(text):
+        yield Provider(said, NAME, "verbs", f"{found.group(1)}:{found.group(2)}")
+    elif found := _TCP.search(text):
         yield Provider(said, NAME, "tcp", found.group(1))
-    if _FAILED.search(line.text):
+    elif found := _MESH.search(text):
+        yield Mesh(said, int(found.group(1)), int(found.group(2)), int(found.group(3)) + 1)
+    elif _APART.search(text):
         yield Failure(said, "gloo", "not-connected", True)
-    elif _NO_VERBS.search(line.text):
-        yield Failure(said, "gloo", "no-device")
+    if found := _FAILED.search(text):
+        yield Failure(said, "gloo", "not-connected", True, detail=_transport(found.group(1)))
+    elif found := _ERROR.search(text):
+        topic = "connection-lost" if found["lost"] else "not-connected" if found["connect"] else "error"
+        yield Failure(said, "gloo", topic, topic != "error", detail=_transport(found.group(1)))
+    elif _NO_VERBS.search(text):
+        yield Failure(said, "gloo", "no-device", True)
+
+
+def _transport(folder: str) -> str:
+    return "verbs" if folder == "ibverbs" else "tcp"

@@ -41,6 +41,17 @@ class Setting(NamedTuple):
     value: str
 
 
+class Allocation(NamedTuple):
+    """The hosts that a batch system or a command line gave to the job, each once; ``slots`` is how many ranks they have
+    room for, None if not told. ``source`` is a variable's name, scontrol, qstat, bjobs or command.
+    """
+
+    said: Said
+    source: str
+    hosts: tuple[str, ...]
+    slots: int | None = None
+
+
 class Launch(NamedTuple):
     """A launcher's command line: what follows it is another run than what stands before."""
 
@@ -66,13 +77,52 @@ class Failure(NamedTuple):
 class Provider(NamedTuple):
     """A runtime names what it sends with: one of libfabric's providers (``verbs;ofi_rxm``), of TMI's (psm2), an old
     fabric of Intel MPI (dapl), or ``mrail``, MVAPICH2's own channel. ``detail`` is what stands beside it: a fabric, a
-    device.
+    device. ``below`` is the provider or fabric that stands on this one: psm3 on verbs or sockets, tmi on psm2.
     """
 
     said: Said
     runtime: str
     provider: str
     detail: str | None = None
+    below: str | None = None
+
+
+class Build(NamedTuple):
+    """An MPICH or MVAPICH2 tells the device that it was built for: ``ch3:nemesis``, with its network modules where the
+    configuration names them (``ch3:nemesis:mxm``), ``ch3:mrail``, ``ch3:psm:psm2``. What is asked may be another MPI than
+    the job's.
+    """
+
+    said: Said
+    runtime: str
+    device: str
+
+
+class Mesh(NamedTuple):
+    """Gloo's TCP transport has connected ``rank`` to ``connected`` of the other ``ranks`` - 1."""
+
+    said: Said
+    rank: int
+    connected: int
+    ranks: int
+
+
+class Backend(NamedTuple):
+    """A framework (PyTorch, Horovod) tells the library that it uses: nccl, gloo, mpi ... ``purpose`` is data, or
+    control where it only coordinates the ranks.
+    """
+
+    said: Said
+    framework: str
+    name: str
+    purpose: str
+
+
+class Attempt(NamedTuple):
+    """A launcher starts all its workers anew, or, with ``is_first``, begins."""
+
+    said: Said
+    is_first: bool = False
 
 
 class RankPlace(NamedTuple):

@@ -6,22 +6,32 @@ import re
 from collections.abc import Callable, Iterator
 
 from ibkit.parsers import (
+    allocations,
     gloo,
+    horovod,
     intel_mpi,
     job_settings,
+    libfabric,
     mpich,
     mvapich2,
     nccl,
     openmpi,
     other_runtimes,
+    psm3,
+    torch_distributed,
     ucx,
     verbs_messages,
 )
 from ibkit.parsers.job_facts import (
+    Allocation,
+    Attempt,
+    Backend,
+    Build,
     Cut,
     Failure,
     Foreign,
     Launch,
+    Mesh,
     Provider,
     RankPlace,
     Said,
@@ -31,7 +41,22 @@ from ibkit.parsers.job_facts import (
 )
 from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, shape, to_line
 
-Fact = nccl.NcclFact | openmpi.OpenMpiFact | ucx.UcxFact | Provider | RankPlace | SharedMemory | Foreign | Launch | Cut
+Fact = (
+    nccl.NcclFact
+    | openmpi.OpenMpiFact
+    | ucx.UcxFact
+    | Provider
+    | Build
+    | Mesh
+    | Backend
+    | RankPlace
+    | SharedMemory
+    | Foreign
+    | Launch
+    | Attempt
+    | Allocation
+    | Cut
+)
 
 
 class JobLog:
@@ -55,7 +80,7 @@ class JobLog:
 
 
 #: Readers for which each line stands alone.
-_STATELESS = (verbs_messages, intel_mpi, mpich, mvapich2, gloo, other_runtimes)
+_STATELESS = (verbs_messages, intel_mpi, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes)
 
 
 class _Readers:
@@ -65,6 +90,7 @@ class _Readers:
         self._of_openmpi = openmpi.Reader()
         self._of_ucx = ucx.Reader()
         self._of_settings = job_settings.Reader()
+        self._of_allocations = allocations.Reader()
 
     def read(self, line: Line) -> Iterator[Fact]:
         """What they say of a line."""
@@ -74,10 +100,12 @@ class _Readers:
         for reader in _STATELESS:
             yield from reader.read(line)
         yield from self._of_settings.read(line)
+        yield from self._of_allocations.read(line)
 
     def finish(self) -> Iterator[Fact]:
         """What was not ended when the stream did."""
         yield from self._of_openmpi.finish()
+        yield from self._of_allocations.finish()
 
     def read_open(self, line: Line) -> Iterator[Fact]:
         """What they say of a last line that may be cut, and at the end of the stream.
@@ -112,7 +140,7 @@ class _Readers:
 
 
 #: What explains and never decides.
-_SIDE_FACTS = (Failure, Setting, Launch, Foreign, Version)
+_SIDE_FACTS = (Failure, Setting, Launch, Foreign, Version, Attempt)
 _SPEAKER = re.compile(r"(?:\[|(?<![^\s\]>]))(?P<host>[A-Za-z][\w.-]{0,252}) *:(?P<pid>\d{1,10}) *[:\]]")
 
 
@@ -133,6 +161,7 @@ _WORTH: tuple[Callable[[bytes], int], ...] = (
     ucx.worth,
     *(reader.worth for reader in _STATELESS),
     job_settings.worth,
+    allocations.worth,
 )
 #: Lines that any reader keeps hold one of these (tests/parsers/test_job_log.py looks at all recorded logs). Looking for
 #: them is several times cheaper than for all that the readers know, and most text holds none.
@@ -156,6 +185,11 @@ _ANCHORS = tuple(
         b"MEMLOCK", b"Local_rank", b"OFI addrinfo", b"OFI fi_getinfo", b"No ibverbs", b"HCA", b"IB device", b"rdma_iba",
         b"Using ibverbs", b"tcp, pci=", b"GLOO", b"FI_", b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun",
         b"SLURM", b"PMI_", b"WORLD_SIZE",
+        b"LSB_HOSTS", b"LSB_MCPU", b" NodeList=", b"exec_host", b"executed on host", b"<8*", b"prun ",
+        # PyTorch, Horovod
+        b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",
+        b"_backend=", b"Backend: ", b"initialization opt", b" connected to", b"Unable to find",
+        b"PSM3", b"MPICH_", b"DAPL", b"Device: ", b"=ch3:", b"configure: ", b"handle_cqe", b"Opened fabric",
         b"-mca ", b"\\", b"Fatal error",
     )
 )  # fmt: skip

@@ -1,5 +1,5 @@
-"""Which other runtime a line is of: Intel MPI, MPICH, MVAPICH, libfabric, Gloo, Horovod. Most have a reader of their
-own for what they say of transports; libfabric's and Horovod's lines are recognised only.
+"""Which other runtime a line is of: Intel MPI, MPICH, MVAPICH, libfabric. Most have a reader of their own for
+what they say of transports; libfabric's lines are recognised only.
 
 Marks are read off the sources and documentations of these runtimes. MPICH's version is read, as its UCX module says the
 rest in UCX's own lines, and that MPI_Init failed (src/mpi/errhan/errutil.c; the same in MPICH's derivatives).
@@ -24,8 +24,6 @@ _MARKS = (
     ),
     (r"provider: [^,]{1,60}, score = ", "MPICH", "mpi"),
     (r"libfabric:(?:\d+:)?[^\s:]{1,60}:", "libfabric", "mpi"),
-    (r"\[Gloo\] Rank \d|\bGloo connectFullMesh|gloo/transport/", "Gloo", "gloo"),
-    (r"Using (?:MPI|Gloo|oneCCL) to perform (?:CPU|controller) operations|horovod/common/", "Horovod", "mpi"),
 )
 _PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
 _VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})")
@@ -36,8 +34,7 @@ _SHAPES = re.compile(
         re.escape(shape(mark))
         for mark in (
             b"MPI startup()", b"Intel(R) MPI", b"MVAPICH", b"MV2_", b":mpi_rank_", b"==== Capability set",
-            b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"provider: ", b"libfabric:", b"[Gloo] ",
-            b"Gloo connectFullMesh", b"gloo/transport", b" to perform ", b"horovod/common",
+            b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"provider: ", b"libfabric:",
             b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
             b"Fatal error in MPIR_Init",
         )

@@ -12,6 +12,7 @@ from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
+from ibkit.parsers.hostfile import Hosts, read_hostfile
 from ibkit.sources.capture import open_capture
 from ibkit.sources.manifest import MANIFEST
 from ibkit.sources.opening import is_capture
@@ -25,7 +26,12 @@ _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
 _ZSTD = b"\x28\xb5\x2f\xfd"
 #: Documents and sources quote log lines that are not this job's.
 _NOT_LOGS = re.compile(r"\.(?:md|rst|py|c|cc|cpp|cu|h|hpp|f90|json|html|ya?ml|toml|png|csv)\Z", re.IGNORECASE)
-_HOSTFILE = re.compile(r"(?:host|machine|node)(?:s|_?file|list|_list)(?:\.txt)?\Z", re.IGNORECASE)
+#: Names of host files; what they hold decides: a log may be called nodes.4711.
+_HOSTFILE = re.compile(
+    r"(?:[\w.-]{0,60}[._-])?(?:hosts?|machines?|nodes?|rank)(?:_?file|_?list|s)?(?:[._-]?\d{1,12})?(?:\.(?:txt|list|lst))?\Z",
+    re.IGNORECASE,
+)
+_MAX_HOSTFILE_BYTES = 8 << 20
 
 
 class Bytes(Protocol):
@@ -48,12 +54,12 @@ class Log(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What a target holds: ``listed_hosts`` are those of a hostfile, ``hosts`` those of a capture."""
+    """What a target holds: ``listed`` are the hosts of its host files, ``hosts`` those of a capture."""
 
     target: str
     logs: tuple[Log, ...]
     hosts: tuple[Host, ...] = ()
-    listed_hosts: frozenset[str] = frozenset()
+    listed: tuple[Hosts, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -244,17 +250,17 @@ def _folder(target: str) -> Job:
         return job_of_site(open_capture(target))._replace(target=target)
     logs: list[Log] = []
     hosts: list[Host] = []
-    listed: set[str] = set()
+    listed: list[Hosts] = []
     problems: list[Problem] = []
     for path in _files(target, problems, hosts, logs):
         name = os.path.relpath(path, target)
-        if _HOSTFILE.search(os.path.basename(path)):
-            listed |= _hostfile(path)
+        if _HOSTFILE.match(os.path.basename(path)) and (found := _hostfile(path)):
+            listed.append(found)
         elif _is_text(path, name, problems):
             logs.append(Log(name, _unpacked(name, lambda path=path: _open(path))))  # type: ignore[misc]
     if not logs:
         raise UnreadableInput(f"{target}: holds no log")
-    return Job(target, tuple(logs), tuple(hosts), frozenset(listed), tuple(problems))
+    return Job(target, tuple(logs), tuple(hosts), tuple(listed), tuple(problems))
 
 
 def _is_capture_folder(folder: str) -> bool:
@@ -303,12 +309,11 @@ def _is_text(path: str, name: str, problems: list[Problem]) -> bool:
     return bool(head) and head[:4] != b"\x7fELF" and (is_proc or head.count(b"\0") <= len(head) // 100)
 
 
-def _hostfile(path: str) -> set[str]:
-    """First word of each line that is no comment; ``n01:4`` is n01."""
+def _hostfile(path: str) -> Hosts | None:
+    """The hosts of a file that lists nothing else."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(1 << 20).splitlines()
+        with open(path, "rb") as file:
+            data = file.read(_MAX_HOSTFILE_BYTES + 1)
     except OSError:
-        return set()
-    names = {line.split("#", 1)[0].split()[0].split(":")[0] for line in lines if line.split("#", 1)[0].split()}
-    return {name for name in names if re.fullmatch(r"[\w.-]{1,253}", name)}
+        return None
+    return read_hostfile(data.decode("utf-8", "replace")) if len(data) <= _MAX_HOSTFILE_BYTES else None

@@ -52,10 +52,13 @@ def next_step(runtime: str | None) -> str:
 
 
 class Known(NamedTuple):
-    """How many ranks and hosts the job has, where the environment or the command line tells."""
+    """How many ranks and hosts the job has, where the environment or the command line tells; ``names`` are all of the
+    hosts, where a list names them.
+    """
 
     ranks: int | None = None
     hosts: int | None = None
+    names: tuple[str, ...] = ()
 
 
 class Run:

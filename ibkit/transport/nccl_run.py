@@ -14,6 +14,7 @@ from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Failure, Setting
 from ibkit.transport import words
+from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.nccl import MAX_CHANNELS, Evidence
 from ibkit.transport.nccl_networks import Networks, UcxWords
@@ -30,8 +31,8 @@ Why = dict[str, list[tuple[Mark, str]]]
 
 class Judge(NamedTuple):
     """What other parts of the answer know: a line that shows an HCA, what UCX lines say of a process (for the UCX
-    plugin), the launchers' command lines, the number of hosts, and from a capture which hosts have no HCA or have an
-    active port.
+    plugin), the launchers' command lines, the number of hosts, from a capture which hosts have no HCA or have an
+    active port, and an elastic launcher's attempts.
     """
 
     device: Mark | None
@@ -40,6 +41,7 @@ class Judge(NamedTuple):
     hosts: int | None
     without_hca: frozenset[str]
     has_port: bool
+    attempts: Attempts
 
 
 def layers(evidence: Evidence, book: Book, judge: Judge) -> tuple[list[Layer], list[Problem]]:
@@ -47,7 +49,7 @@ def layers(evidence: Evidence, book: Book, judge: Judge) -> tuple[list[Layer], l
     if not evidence.spoke:
         return [], []
     evidence.mend_names()
-    groups = runs(evidence, judge.launches) or [[]]
+    groups = runs(evidence, judge.launches, judge.attempts) or [[]]
     found, problems, spans = [], [], [_span(evidence, numbers) for numbers in groups]
     for index, numbers in enumerate(groups):
         run = _Run(evidence, numbers, _Place(index + 1, spans), judge)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Mark
 from ibkit.transport.nccl import Channel, Evidence
 from ibkit.transport.processes import MAX_RUNS, Launches, Span, overlaps, unions
@@ -17,6 +18,7 @@ class _Group:
         processes = [evidence.processes[number] for number in self.numbers]
         self.orders = {process.first.order for process in processes}
         self.span = Span(processes)
+        self.first = processes[0].first
         #: Ranks by the size of their communicator.
         self.ranks: dict[int, set[int]] = {}
         for process in processes:
@@ -43,17 +45,18 @@ class _Group:
         return self.speaks if self.speaking > 1 and self.names <= self.speaks else set()
 
 
-def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[list[int]]:
+def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> list[list[int]]:
     """The numbers of each run's processes, in the order of the log.
 
     Processes of one communicator, and processes whose lines are interleaved, are together. Two such groups are two
-    runs if a launcher's command line stands between them, or if one is over before the other begins and both have
-    the same rank of their largest communicator (in two files: that alone, as a rank exists once in a run).
+    runs if they are different attempts, if a launcher's command line stands between them, or if one is over before the
+    other begins and both have the same rank of their largest communicator (in two files: that alone, as a rank exists
+    once in a run).
     """
     commands = Launches(launches)
     found: list[_Group] = []
     for group in sorted(_groups(evidence), key=lambda group: _start(evidence, group)):
-        same = next((run for run in found if not _are_apart(run, group, commands)), None)
+        same = next((run for run in found if not _are_apart(run, group, commands, attempts)), None)
         if same is None and len(found) < MAX_RUNS:
             found.append(group)
         else:
@@ -80,8 +83,8 @@ def _start(evidence: Evidence, group: _Group) -> tuple[int, int]:
     return min((evidence.processes[n].first.order, evidence.processes[n].first.line) for n in group.numbers)
 
 
-def _are_apart(one: _Group, other: _Group, launches: Launches) -> bool:
-    if launches.separate(one.span, other.span):
+def _are_apart(one: _Group, other: _Group, launches: Launches, attempts: Attempts) -> bool:
+    if launches.separate(one.span, other.span) or attempts.are_apart(one.first, other.first):
         return True
     is_after = one.span.ends_before(other.span)
     if not is_after and one.orders & other.orders:

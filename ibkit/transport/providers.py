@@ -1,5 +1,5 @@
 """Runs of which the runtime names one transport for all that goes to other hosts: Intel MPI, MPICH over libfabric,
-MVAPICH2, Gloo.
+MVAPICH2, libfabric itself.
 
 It is one process that says so, mostly rank 0, and it says nothing of which ranks are on other hosts: where the log, the
 environment or a host file does not tell that there are two hosts, such a line decides nothing.
@@ -7,22 +7,20 @@ environment or a host file does not tell that there are two hosts, such a line d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ibkit.model.mpi import Layer, Pair
-from ibkit.parsers.job_facts import Failure, Provider, RankPlace, Setting, SharedMemory, Version
-from ibkit.transport import words
+from ibkit.parsers.job_facts import Build, Failure, Provider, RankPlace, Setting, SharedMemory, Version
+from ibkit.transport import mpi_builds, words
 from ibkit.transport.evidence import Book, File, Mark
-from ibkit.transport.links import Links
 from ibkit.transport.processes import Hosts, Launches
 from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import in_force
 
-GLOO = "Gloo"
 #: The old fabrics of Intel MPI, MVAPICH2's channel; all others are providers of libfabric. dapl and ofa are verbs; tmi
 #: is PSM, PSM2 or MX, which its own line tells.
-_NAMES = {"dapl": "rdma", "ofa": "rdma", "rdma": "rdma", "mrail": "rdma", "rdssm": "rdma", "tmi": "unknown"}
+_NAMES = {"dapl": "rdma", "ofa": "rdma", "rdma": "rdma", "rdssm": "rdma", "tmi": "unknown"}
 #: What these stand on is another line's matter: mlx is UCX, psm3 is verbs or sockets.
 _STEPS = {
     "mlx": "the provider mlx is UCX, which may use RDMA or TCP: run again with UCX_LOG_LEVEL=info",
@@ -35,6 +33,13 @@ _HOSTS_STEP = {
     "MPICH": "run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), which shows each rank's place",
 }
 _ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
+#: MVAPICH2's names of adapters that are not InfiniBand's or RoCE's, or that are InfiniBand's only (mv2_hca_detect.c).
+_HCAS = {
+    "MV2_HCA_INTEL_HFI1": "opa", "MV2_HCA_QLGIC_QIB": "ib", "MV2_HCA_QLGIC_PATH_HT": "ib", "MV2_HCA_CHLSIO_T3": "iwarp",
+    "MV2_HCA_CHLSIO_T4": "iwarp", "MV2_HCA_INTEL_NE020": "iwarp",
+}  # fmt: skip
+#: Libraries whose own word counts where the MPI above them has none.
+_LIBRARIES = frozenset(("libfabric", "psm3"))
 _MAX_FACTS = 200_000
 
 
@@ -55,27 +60,36 @@ class Evidence:
     """Takes the facts of all logs of a target."""
 
     def __init__(self) -> None:
-        self.facts: list[tuple[Provider | RankPlace | SharedMemory, Mark]] = []
+        self.facts: list[tuple[Provider | RankPlace | SharedMemory | Build, Mark]] = []
         self.headers: list[Mark] = []
-        self.gloo: list[tuple[Provider, Mark]] = []
-        self.gloo_failures: list[tuple[Failure, Mark]] = []
 
-    def add(self, fact: Provider | RankPlace | SharedMemory | Version, file: File) -> None:
+    def add(self, fact: Provider | RankPlace | SharedMemory | Build | Version, file: File) -> None:
         """Take one fact. A version's line begins a run of Intel MPI: rank 0 prints it first."""
         mark = file.mark(fact.said)
         if isinstance(fact, Version):
             if fact.runtime == "Intel MPI":
                 self.headers.append(mark)
-        elif isinstance(fact, Provider) and fact.runtime == GLOO:
-            self.gloo.append((fact, mark))
         elif len(self.facts) < _MAX_FACTS:
             self.facts.append((fact, mark))
 
+    def forget_libfabric(self) -> None:
+        """Drop what libfabric itself said: it is somebody else's."""
+        self.facts = [
+            (fact, mark)
+            for fact, mark in self.facts
+            if not (isinstance(fact, Provider) and fact.runtime == "libfabric")
+        ]
+
     def runs(self, launches: Sequence[Mark]) -> list[Group]:
-        """The facts of each run: a command line or a header stands between two of them."""
+        """The facts of each run: a command line or a header stands between two of them.
+
+        Where no run says anything, what a build of MPICH tells is the only run's.
+        """
         before = Launches(launches), Launches(self.headers)
         groups: dict[tuple[int, ...], Group] = {}
         for fact, mark in self.facts:
+            if isinstance(fact, Build):
+                continue
             key = (mark.order, *(places.between(mark.order, 0, mark.line) for places in before))
             group = groups.setdefault(key, Group([], [], []))
             match fact:
@@ -85,18 +99,23 @@ class Evidence:
                     group.places.append((fact, mark))
                 case _:
                     group.shared_memory.append(mark)
-        return [groups[key] for key in sorted(groups) if groups[key].providers or groups[key].shared_memory]
+        spoken = [groups[key] for key in sorted(groups) if groups[key].providers or groups[key].shared_memory]
+        own = [group for group in spoken if group.shared_memory or not _are_libraries(group.providers)]
+        if spoken:
+            return own or spoken
+        built = mpi_builds.carriers((fact, mark) for fact, mark in self.facts if isinstance(fact, Build))
+        return [Group(built, [place for group in groups.values() for place in group.places], [])] if built else []
 
 
 class Context(NamedTuple):
     """What else is known of the job."""
 
-    links: Links
     versions: Sequence[tuple[str, str, Mark]]
     settings: Sequence[tuple[Setting, Mark]]
     failures: Sequence[tuple[Failure, Mark]]
     ranks: int | None
     hosts: int | None
+    names: tuple[str, ...] = ()
 
 
 def layers(evidence: Evidence, launches: Sequence[Mark], context: Context, book: Book) -> list[Layer]:
@@ -104,8 +123,30 @@ def layers(evidence: Evidence, launches: Sequence[Mark], context: Context, book:
     groups = evidence.runs(launches)
     # Of several runs in one log nobody knows whose the numbers are, unless all of them say the same.
     is_alone = len({group.first.order for group in groups}) == len(groups) or len({*map(_speech, groups)}) == 1
-    alone = context if is_alone else context._replace(ranks=None, hosts=None, failures=())
+    alone = context if is_alone else context._replace(ranks=None, hosts=None, names=(), failures=())
     return [_layer(group, number, alone, book) for number, group in enumerate(groups, 1)]
+
+
+def _are_libraries(named: Sequence[tuple[Provider, Mark]]) -> bool:
+    return all(provider.runtime in _LIBRARIES for provider, _ in named)
+
+
+def _carriers(named: Sequence[tuple[Provider, Mark]]) -> list[tuple[Provider, Mark]]:
+    """What carries the data, of all that is named: what a provider stands on in its place, and not what libfabric
+    opened beside what the MPI names. A process of which only libfabric speaks uses what it opened last, except for its
+    peers on the same host.
+    """
+    own = [(provider, mark) for provider, mark in named if provider.runtime != "libfabric"]
+    if not own:
+        last = {
+            (mark.order, provider.said.pid): (provider, mark) for provider, mark in named if _word(provider) != "shm"
+        }
+        return list(last.values()) or list(named)
+    plain = [(provider, mark) for provider, mark in own if provider.below is None]
+    cores = {_core(provider.provider) for provider, _ in plain}
+    exact = [(provider, mark) for provider, mark in own if provider.below in cores]
+    refined = {provider.below for provider, _ in exact}
+    return [(provider, mark) for provider, mark in plain if _core(provider.provider) not in refined] + exact or own
 
 
 def _speech(group: Group) -> frozenset[tuple[str, str]]:
@@ -113,12 +154,17 @@ def _speech(group: Group) -> frozenset[tuple[str, str]]:
 
 
 def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
-    name = group.providers[0][0].runtime if group.providers else "Intel MPI"
+    speakers = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
+    name = speakers[0] if speakers else "libfabric" if group.providers else "Intel MPI"
     names = [place.host for place, _ in group.places if place.host]
-    hosts = tuple(Hosts(names).all(names))
+    hosts = tuple(Hosts(names).all(names)) or context.names
     count = len(hosts) or _hosts_by_place(group) or context.hosts
     ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
-    named = {_word(provider, context.links): (provider, mark) for provider, mark in group.providers}
+    carriers = _carriers(group.providers)
+    named = {_word(provider): (provider, mark) for provider, mark in carriers}
+    built = [(provider, mark) for provider, mark in carriers if mpi_builds.is_build(provider)]
+    sharing = [mark for p, mark in built if mpi_builds.shares_memory(p, (setting for setting, _ in context.settings))]
+    group = group._replace(shared_memory=[*group.shared_memory, *sharing])
     verdict, step = _verdict(group, name, named, count)
     cited = [book.cite(mark, "selection", word) for word, (_, mark) in named.items() if count != 1]
     pairs: tuple[Pair, ...] = ()
@@ -132,6 +178,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     if fatal and verdict in ("unknown", "shm"):
         verdict, pairs = "none", ()
     status, why = _status(verdict, context, has_ended=bool(fatal))
+    if status == "fallback" and built:
+        why = {"nobuild": [(mark, "selection") for _, mark in built], **why}
     for mark in fatal[:2]:
         book.cite(mark, "failure")
     version = next((version for of, version, _ in context.versions if of == name), None)
@@ -170,15 +218,17 @@ def _core(provider: str) -> str:
     return provider.split(";", 1)[0].strip().lower()
 
 
-def _word(provider: Provider, links: Links) -> str:
+def _word(provider: Provider) -> str:
     core = _core(provider.provider)
+    if mpi_builds.is_build(provider):
+        return mpi_builds.word(provider)
+    if core == "mrail":
+        return _HCAS.get(provider.detail or "", "rdma")
+    if core.startswith("dapl:"):  # the entry of dat.conf: OFED's for RoCE, the virtual adapter of a Xeon Phi, others
+        return "roce" if "-roe-" in core else "unknown" if "scif" in core else "rdma"
     word = _NAMES.get(core) or words.of_provider(core)
     if core == "verbs" and provider.detail == "Ethernet-iWARP":  # the name of libfabric's verbs fabric there
         return "iwarp"
-    if provider.runtime == GLOO and word == "tcp":
-        return words.of_interface(provider.detail)
-    if provider.runtime == GLOO and word == "rdma":
-        return links.word(provider.said.host, provider.detail or "") or "rdma"
     return word
 
 
@@ -208,25 +258,8 @@ def asks_for_tcp(setting: Setting) -> bool:
         return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
     if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
         return value in ("tcp", "shm:tcp", "sock", "ssm")
+    if setting.name == "PSM3_HAL":
+        return value == "sockets"
+    if setting.name == "MPICH_NEMESIS_NETMOD":
+        return value == "tcp"
     return False
-
-
-def gloo_layer(evidence: Evidence, links: Links, book: Book) -> Iterator[Layer]:
-    """What Gloo said, if it said anything: its lines name no hosts, so there are no pairs."""
-    if failed := evidence.gloo_failures:
-        why: dict[str, list[tuple[Mark, str]]] = {}
-        for failure, mark in failed:
-            if reason := reason_of(failure):
-                why.setdefault(reason, []).append((mark, "failure"))
-        yield Layer("gloo", "none", "aborted", runtime=GLOO, reasons=reasons(why, book))
-        return
-    if not evidence.gloo:
-        return
-    named = {_word(provider, links): mark for provider, mark in evidence.gloo}
-    for word, mark in named.items():
-        book.cite(mark, "candidate", word)
-    # What a process opened is what it offers to others; which of them are on other hosts is not said.
-    yield Layer(
-        "gloo", "unknown", "undecided", runtime=GLOO,
-        next_step=f"Gloo has opened {', '.join(sorted(named))}; {_ANY_HOSTS_STEP}",
-    )  # fmt: skip

@@ -60,6 +60,11 @@ KNOWN = {
         "a build without UCX",
         "use a build of Open MPI with UCX (`ompi_info | grep ucx`); stop-gap: --mca btl_openib_allow_ib 1",
     ),
+    "nobuild": Known(
+        "this build of the MPI knows neither verbs nor UCX nor libfabric: between hosts it has TCP and nothing else",
+        "a build for the fabric (MPICH: --with-device=ch4:ucx or ch4:ofi; MVAPICH2: --with-device=ch3:mrail; Open MPI: "
+        "--with-ucx): `mpichversion` or `ompi_info` tell what a build has",
+    ),
     "ucxlist": Known(
         "Open MPI's list of transports and devices for pml ucx does not match what UCX offers here",
         "--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any, or --mca pml ucx, or a newer UCX",
@@ -110,6 +115,11 @@ KNOWN = {
         "Gloo's processes could not connect over TCP: mostly an interface that does not reach the other hosts",
         "GLOO_SOCKET_IFNAME: the interface that does, on each host; look at firewalls between the hosts",
     ),
+    "glootcp": Known(
+        "Gloo was chosen, which in PyTorch and Horovod has TCP and nothing else",
+        "NCCL or MPI for what should go by RDMA (init_process_group(\"nccl\"), horovodrun without --gloo); Gloo over "
+        "verbs needs a PyTorch that is built for it (USE_GLOO_IBVERBS) and GLOO_DEVICE_TRANSPORT=IBVERBS",
+    ),
     "lo": Known(
         "only the loopback interface was found or asked for",
         "NCCL_SOCKET_IFNAME: the interface that reaches the other hosts",
@@ -133,8 +143,9 @@ _TOPICS = {
     },
     "intel": {"memlock": "memlock", "no-dat": "dat", "no-fabric": "noport"},
     "mpich": {"no-provider": "ofi"},
+    "ofi": {"no-verbs": "ofi"},
     "mvapich2": {"no-port": "noport", "memlock": "memlock"},
-    "gloo": {"not-connected": "gloo"},
+    "gloo": {"not-connected": "gloo", "no-device": "noport"},
     "verbs": {"stat-device": "nodev", "memlock": "memlock", "ofed-mismatch": "ofmismatch"},
 }  # fmt: skip
 

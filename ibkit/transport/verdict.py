@@ -8,11 +8,17 @@ from contextlib import closing
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import STATUSES, JobVerdict, Layer
 from ibkit.parsers.base import Problem
+from ibkit.parsers.hostfile import Hosts
 from ibkit.parsers.job_facts import (
+    Allocation,
+    Attempt,
+    Backend,
+    Build,
     Cut,
     Failure,
     Foreign,
     Launch,
+    Mesh,
     Provider,
     RankPlace,
     Setting,
@@ -21,7 +27,8 @@ from ibkit.parsers.job_facts import (
 )
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_lines import MAX_FACTS
-from ibkit.transport import mpi, nccl, nccl_run, providers
+from ibkit.transport import gloo, mpi, nccl, nccl_run, providers
+from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.hosts import KnownHosts, read_hosts
 from ibkit.transport.job import Job, Log
@@ -43,8 +50,14 @@ _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
 )
 _NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
-#: Recognised only.
-_NOT_READ = frozenset(("libfabric", "Horovod"))
+#: Layers of the backends that a framework names.
+_BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
+#: Lists of hosts by who says them, the closest to the ranks first.
+_ALLOCATIONS = (
+    ("SLURM_STEP_NODELIST",), ("command",), ("file",),
+    ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS", "LSB_MCPU_HOSTS", "scontrol", "qstat", "bjobs"),
+)  # fmt: skip
+_MAX_ALLOCATIONS = 1000
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -66,7 +79,11 @@ class _Heap:
         self.nccl = nccl.Evidence(self.links)
         self.mpi = mpi.Evidence(self.links)
         self.providers = providers.Evidence()
+        self.gloo = gloo.Evidence()
+        self.backends: list[tuple[Backend, Mark]] = []
+        self.attempts: list[tuple[bool, Mark]] = []
         self.counts: list[Setting] = []
+        self.allocations: list[tuple[str, Hosts]] = [("file", hosts) for hosts in job.listed]
         self.launches: list[Mark] = []
         self.foreign: list[tuple[Foreign, Mark]] = []
         self.problems = list(job.problems)
@@ -105,10 +122,18 @@ class _Heap:
                     self.mpi.foreign.append(fact.runtime)
             case Setting(runtime="job"):
                 self.counts.append(fact)
-            case Provider() | RankPlace() | SharedMemory():
+            case Allocation():
+                if len(self.allocations) < _MAX_ALLOCATIONS:
+                    self.allocations.append((fact.source, Hosts(fact.hosts, fact.slots)))
+            case Attempt():
+                self.attempts.append((fact.is_first, file.mark(fact.said)))
+            case Backend():
+                self.backends.append((fact, file.mark(fact.said)))
+                self.gloo.add(fact, file)
+            case Provider(runtime=gloo.NAME) | Mesh() | Failure(runtime="gloo") | Setting(runtime="gloo"):
+                self.gloo.add(fact, file)
+            case Provider() | RankPlace() | SharedMemory() | Build():
                 self.providers.add(fact, file)
-            case Failure(runtime="gloo"):
-                self.providers.gloo_failures.append((fact, file.mark(fact.said)))
             case Failure(runtime="verbs"):
                 self.nccl.add(fact, file)
                 self.mpi.add(fact, file)
@@ -128,14 +153,28 @@ class _Heap:
         shown = (mark for failure, mark in self.mpi.failures if failure.topic in _SHOW_DEVICE)
         return self.nccl.device_mark or self.links.any_mark or next(shown, None)
 
-    def sizes(self, listed_hosts: int) -> Known:
-        """Numbers of ranks and hosts that the environment, the command lines or a hostfile tell, if they agree."""
+    def sizes(self) -> Known:
+        """Numbers of ranks and hosts that the environment, the command lines or lists of hosts tell, if they agree."""
         ranks: set[int] = set()
-        hosts: set[int] = {listed_hosts} if listed_hosts else set()
+        hosts: set[int] = set()
         for setting in self.counts:
             if setting.value.isdigit() and len(setting.value) < 8:
                 (hosts if setting.name in _NODE_COUNTS else ranks).add(int(setting.value))
-        return Known(ranks.pop() if len(ranks) == 1 else None, hosts.pop() if len(hosts) == 1 else None)
+        count = ranks.pop() if len(ranks) == 1 else None
+        listed = self._listed()
+        used = listed.used(count) if listed else None
+        if used is not None:
+            hosts.add(used)
+        agreed = hosts.pop() if len(hosts) == 1 else None
+        return Known(count, agreed, listed.names if listed and used == agreed == len(listed.names) else ())
+
+    def _listed(self) -> Hosts | None:
+        """The list of hosts that is closest to the ranks, if all of its kind name the same ones."""
+        for kind in _ALLOCATIONS:
+            found = {frozenset(hosts.names): hosts for source, hosts in self.allocations if source in kind}
+            if found:
+                return next(iter(found.values())) if len(found) == 1 else None
+        return None
 
     def has_paths(self) -> bool:
         """Whether processes say by what they reach others."""
@@ -149,6 +188,15 @@ class _Heap:
             failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
             for failure, _ in self.mpi.failures
         )
+
+    def is_libfabric_nccls(self) -> bool:
+        """Whether libfabric's lines are those of NCCL's plugin for it."""
+        return any(self.nccl.uses(name) for name in ("AWS Libfabric", "Libfabric", "OFI"))
+
+    def forget_libfabric(self) -> None:
+        """Its lines say nothing of an MPI."""
+        self.foreign = [(fact, mark) for fact, mark in self.foreign if fact.runtime != "libfabric"]
+        self.providers.forget_libfabric()
 
     def is_ucx_nccls(self) -> bool:
         """Whether the UCX lines are those of NCCL's UCX plugin: its channels use it, and no MPI does."""
@@ -184,9 +232,11 @@ def _refuse(job: Job, heap: _Heap) -> None:
 def _answer(job: Job, heap: _Heap) -> JobVerdict:
     book = Book()
     hosts = read_hosts(job.hosts, heap.links)
-    known = heap.sizes(len(job.listed_hosts))
+    known = heap.sizes()
     ucx_words: UcxWords = {}
     layers: list[Layer] = []
+    if heap.is_libfabric_nccls():
+        heap.forget_libfabric()
     if heap.is_ucx_nccls():
         every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
@@ -198,64 +248,73 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
             run = Run(heap.mpi, part, known if len(parts) == 1 else Known(), number)
             layers.append(run.layer(book))
             heap.problems += run.problems
-    found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words))
+    attempts = Attempts(heap.attempts)
+    found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words, attempts))
     layers += found
     if any(layer.job == MAX_RUNS for layer in layers):
         text = f"run {MAX_RUNS} is that and all later ones"
         heap.problems.append(Problem("many-runs", text))
-    layers += providers.gloo_layer(heap.providers, heap.links, book)
+    for layer in heap.gloo.layers(heap.launches, attempts, known, heap.links, book):
+        layers.append(_beside(layer, layers))
     layers += _foreign_layers(heap, layers)
-    heap.problems += [*problems, *_foreign_problems(heap)]
+    heap.problems += problems
     return combine(job.target, layers, book, heap.problems)
 
 
 def _context(heap: _Heap, known: Known) -> providers.Context:
     evidence = heap.mpi
     return providers.Context(
-        heap.links, evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts
+        evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts, known.names
     )
 
 
-def _judge(heap: _Heap, hosts: KnownHosts, known: Known, ucx_words: UcxWords) -> nccl_run.Judge:
+def _judge(heap: _Heap, hosts: KnownHosts, known: Known, ucx_words: UcxWords, attempts: Attempts) -> nccl_run.Judge:
     return nccl_run.Judge(
-        heap.device_mark, ucx_words, heap.launches, known.hosts, hosts.without_hca, hosts.has_active_port
+        heap.device_mark, ucx_words, heap.launches, known.hosts, hosts.without_hca, hosts.has_active_port, attempts
     )
+
+
+def _beside(layer: Layer, others: list[Layer]) -> Layer:
+    """Gloo beside NCCL or MPI coordinates the ranks: that it does so by TCP is as it should be."""
+    if layer.status in ("by-configuration", "undecided") and any(other.layer != "gloo" for other in others):
+        return layer._replace(status="as-expected", reasons=(), next_step=None)
+    return layer
 
 
 def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
     """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
 
-    What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that.
+    What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that; nor
+    has Gloo beside NCCL or MPI, where it coordinates the ranks.
     """
     if not layers:
         return JobVerdict(target, "unknown", "undecided", (), book.evidence, _GENERAL_STEP, tuple(problems))
-    decided = {layer.verdict for layer in layers} - {"unknown", "none"}
+    carriers = [layer for layer in layers if layer.layer != "gloo"] or layers
+    decided = {layer.verdict for layer in carriers} - {"unknown", "none"}
     between = decided - {"shm"} or decided
     if between:
         verdict = between.pop() if len(between) == 1 else "mixed"
     else:
-        verdict = "none" if all(layer.verdict == "none" for layer in layers) else "unknown"
+        verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
     status = min((layer.status for layer in layers), key=STATUSES.index)
     step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
     return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))
 
 
 def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
-    """A runtime that is not read yet is an unknown layer where nothing else was read of it.
+    """A runtime that is used and whose own lines say nothing is an unknown layer where nothing else was read of it.
 
-    Gloo's line about its peers says nothing, and PyTorch prints it in every job: no layer beside another one.
+    Beside NCCL's own lines the framework's other backends, and MPI under Horovod, coordinate the ranks.
     """
     have = {layer.layer for layer in layers}
     for fact, _ in heap.foreign:
-        if fact.layer not in have and not (fact.layer == "gloo" and have):
+        if fact.layer not in have and fact.layer != "gloo":
             have.add(fact.layer)
             yield Layer(fact.layer, "unknown", "undecided", runtime=fact.runtime, next_step=next_step(fact.runtime))
-
-
-def _foreign_problems(heap: _Heap) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for fact, mark in heap.foreign:
-        if fact.runtime in _NOT_READ and fact.runtime not in seen:
-            seen.add(fact.runtime)
-            text = f"lines of {fact.runtime} are recognised, but not read yet"
-            yield Problem("not-read-yet", text, mark.line, mark.file)
+    for backend, _ in heap.backends:
+        layer = _BACKEND_LAYERS.get(backend.name)
+        if backend.purpose == "data" and layer and layer not in have and "nccl" not in have:
+            have.add(layer)
+            step = nccl_run.NEXT_STEP if layer == "nccl" else next_step(backend.framework)
+            runtime = "NCCL" if layer == "nccl" else None
+            yield Layer(layer, "unknown", "undecided", runtime=runtime, next_step=step)

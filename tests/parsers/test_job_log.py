@@ -92,12 +92,6 @@ def test_launchers() -> None:
         ("[n01:mpi_rank_0][rdma_param_handle_heterogeneity] x", "MVAPICH", "mpi"),
         ("libfabric:4711:1700000000::core:core:fi_getinfo_():1<info> x", "libfabric", "mpi"),
         ("==== Capability set configuration ====", "MPICH", "mpi"),
-        ("[Gloo] Rank 0 is connected to 3 peer ranks", "Gloo", "gloo"),
-        (
-            "[2024-01-01 00:00:00.1: D horovod/common/operations.cc:1] Using MPI to perform CPU operations.",
-            "Horovod",
-            "mpi",
-        ),
     ],
 )
 def test_runtimes_that_are_not_read_yet(text: str, runtime: str | None, layer: str | None) -> None:

@@ -4,11 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import gloo, intel_mpi, mpich, mvapich2
-from ibkit.parsers.job_facts import Failure, Provider, RankPlace, Setting, SharedMemory, Version
+from ibkit.parsers import gloo, horovod, intel_mpi, mpich, mvapich2, torch_distributed
+from ibkit.parsers.job_facts import (
+    Attempt,
+    Backend,
+    Failure,
+    Mesh,
+    Provider,
+    RankPlace,
+    Setting,
+    SharedMemory,
+    Version,
+)
 from ibkit.parsers.log_lines import IGNORE, shape, to_line
 
-READERS = (intel_mpi, mpich, mvapich2, gloo)
+READERS = (intel_mpi, mpich, mvapich2, gloo, horovod, torch_distributed)
 
 
 def said(reader, text: str) -> list[tuple]:
@@ -75,13 +85,52 @@ def said(reader, text: str) -> list[tuple]:
             "[n01:mpi_rank_5][rdma_open_hca] No active HCAs found on the system!!!",
             [(Failure, "mvapich2", "no-port", True, "n01", None, None)],
         ),
-        (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0")]),
+        (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0:1")]),
         (
             gloo,
             "no connection to tcp, pci=, iface=ib0, speed=-1, addr=[10.0.0.1]:3",
             [(Provider, "Gloo", "tcp", "ib0")],
         ),
-        (gloo, "[Gloo] Rank 0 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3", []),
+        (
+            gloo,
+            "[Gloo] Rank 0 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3",
+            [(Mesh, 0, 3, 4)],
+        ),
+        (
+            gloo,
+            "[/src/gloo/transport/tcp/context.cc:242] INFO Rank 5 is connected to 7. "
+            "Expected number of connected peers is: 7",
+            [(Mesh, 5, 7, 8)],
+        ),
+        (
+            gloo,
+            "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.2]:4",
+            [(Failure, "gloo", "connection-lost", True, None, None, "tcp")],
+        ),
+        (
+            horovod,
+            "[2024-01-01 00:00:00.1: D horovod/common/operations.cc:1] Using MPI to perform controller operations.",
+            [(Backend, "Horovod", "mpi", "control")],
+        ),
+        (
+            horovod,
+            "horovodrun -np 4 --gloo --network-interfaces ib0 -H n01:2,n02:2 python t.py",
+            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0")],
+        ),
+        (
+            horovod,
+            "$ horovodrun -np 4 python t.py",
+            [(Setting, "ompi", "pml", "ob1"), (Setting, "ompi", "btl", "^openib")],
+        ),
+        (torch_distributed, "backend_name: gloo", [(Backend, "PyTorch", "gloo", "data")]),
+        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "")]),
+        (
+            torch_distributed,
+            "I1202 agent/server/api.py:899] [default] Worker group FAILED. 3/3 attempts left; "
+            "will restart worker group",
+            [(Attempt, False)],
+        ),
+        (torch_distributed, "MASTER_ADDR=n01", []),
     ],
 )
 def test_what_a_line_says(reader, text: str, found: list[tuple]) -> None:

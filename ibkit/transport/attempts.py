@@ -1,0 +1,41 @@
+"""Which attempt of an elastic job a line belongs to: torchrun starts all workers anew after a failure, or when nodes
+come and go, and keeps a folder for each attempt (``--log-dir``: ``RUN/attempt_1/3/stderr.log``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from ibkit.transport.evidence import Mark
+
+_FOLDER = re.compile(r"(?:\A|/)attempt_(\d{1,6})/")
+
+
+class Attempts:
+    """The places where workers are started anew, by file. Agents of several nodes may write into one file."""
+
+    def __init__(self, marks: Iterable[tuple[bool, Mark]] = ()) -> None:
+        self._restarts: dict[int, list[int]] = {}
+        self._firsts: dict[int, list[int]] = {}
+        for is_first, mark in marks:
+            (self._firsts if is_first else self._restarts).setdefault(mark.order, []).append(mark.line)
+        for places in (self._restarts, self._firsts):
+            for lines in places.values():
+                lines.sort()
+
+    def number(self, mark: Mark) -> int:
+        """The attempt of a line: by its folder, else by how many restarts its agent told before it.
+
+        An agent's lines begin with its first; agents that write at the same time all begin before any restart.
+        """
+        if found := _FOLDER.search(mark.file):
+            return int(found.group(1))
+        restarts, firsts = self._restarts.get(mark.order, []), self._firsts.get(mark.order, [])
+        begin = firsts[at - 1] if (at := bisect_left(firsts, mark.line)) else 0
+        return bisect_left(restarts, mark.line) - bisect_left(restarts, begin)
+
+    def are_apart(self, one: Mark, other: Mark) -> bool:
+        """Whether two lines, each a process's first, are of different attempts."""
+        return self.number(one) != self.number(other)

@@ -1,0 +1,149 @@
+"""Gloo's layer: what the processes of PyTorch and Horovod send CPU tensors with.
+
+A Gloo context has one device and no shared memory, so that its transport is the same for all its ranks, on whatever
+hosts they are. In PyTorch on Linux it is TCP unless GLOO_DEVICE_TRANSPORT names another one, in Horovod always.
+Beside NCCL or MPI it coordinates the ranks, and nothing of it decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ibkit.model.mpi import Layer, Pair
+from ibkit.parsers import gloo, horovod
+from ibkit.parsers.job_facts import Backend, Failure, Mesh, Provider, Setting
+from ibkit.transport import words
+from ibkit.transport.attempts import Attempts
+from ibkit.transport.evidence import Book, File, Mark
+from ibkit.transport.links import Links
+from ibkit.transport.mpi_run import Known
+from ibkit.transport.processes import MAX_RUNS, Launches
+from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.settings import in_force
+
+NAME = gloo.NAME
+NEXT_STEP = (
+    "Gloo prints its transport only when it opens a verbs device or fails: run again with GLOO_LOG_LEVEL=INFO or "
+    "TORCH_DISTRIBUTED_DEBUG=DETAIL, and keep the environment (GLOO_DEVICE_TRANSPORT, "
+    "GLOO_SOCKET_IFNAME) beside the log"
+)
+#: Values of GLOO_DEVICE_TRANSPORT that are TCP (c10d/GlooDeviceFactory.cpp). An unset one is told as an empty one.
+_TCP_DEVICES = frozenset(("", "TCP", "TCP_TLS", "LINUX", "UV", "LAZY_TCP"))
+_INTERFACES = frozenset(("GLOO_SOCKET_IFNAME", "HOROVOD_GLOO_IFACE"))
+_MAX_FACTS = 100_000
+
+Fact = Provider | Mesh | Failure
+_Told = dict[str, tuple[Mark, str]]
+
+
+class Evidence:
+    """Takes the facts of all logs of a target."""
+
+    def __init__(self) -> None:
+        self._facts: list[tuple[Fact, Mark]] = []
+        self._backends: list[tuple[Backend, Mark]] = []
+        self._settings: list[tuple[Setting, Mark]] = []
+
+    def add(self, fact: Fact | Backend | Setting, file: File) -> None:
+        """Take one fact."""
+        mark = file.mark(fact.said)
+        if isinstance(fact, Setting):
+            self._settings.append((fact, mark))
+        elif isinstance(fact, Backend):
+            if fact.name == "gloo" and fact.purpose == "data":
+                self._backends.append((fact, mark))
+        elif len(self._facts) < _MAX_FACTS:
+            self._facts.append((fact, mark))
+
+    def layers(
+        self, launches: Sequence[Mark], attempts: Attempts, known: Known, links: Links, book: Book
+    ) -> Iterator[Layer]:
+        """A layer for each run: a command line, or a new attempt, stands between two of them."""
+        places = Launches(launches)
+        runs: dict[tuple[int, int], list[tuple[Fact, Mark]]] = {}
+        for fact, mark in self._facts:
+            runs.setdefault((places.between(mark.order, 0, mark.line), attempts.number(mark)), []).append((fact, mark))
+        found = [runs[key] for key in sorted(runs)] or ([[]] if self._backends else [])
+        for job, facts in enumerate(found[:MAX_RUNS], 1):
+            yield self._layer(facts, job, known if len(found) == 1 else Known(), links, book)
+
+    def _layer(self, facts: list[tuple[Fact, Mark]], job: int, known: Known, links: Links, book: Book) -> Layer:
+        told = self._told(facts, links)
+        word = words.combine(told) if told.keys() else "unknown"
+        if word == "mixed":
+            word = "unknown"  # two devices of one process: which of them its tensors take is not told
+        why: dict[str, list[tuple[Mark, str]]] = {}
+        fatal = [(fact, mark) for fact, mark in facts if isinstance(fact, Failure) and fact.is_fatal]
+        for fact, mark in fatal:
+            if reason := reason_of(fact):
+                why.setdefault(reason, []).append((mark, "failure"))
+        if any(fact.topic != "connection-lost" for fact, _ in fatal):
+            word = "none"
+        cited = tuple(book.cite(mark, kind, name) for name, (mark, kind) in told.items() if word != "none")
+        status, step = "undecided" if word == "unknown" else "as-expected", None
+        if fatal:
+            status = "aborted"
+        elif word == "unknown":
+            step = NEXT_STEP
+        elif word in ("tcp", "ipoib") and known.hosts != 1:
+            status = "by-configuration"
+            asked = [mark for setting, mark in self._in_force() if _asks_for_tcp(setting)]
+            why = (
+                {"wrongtls": [(mark, "configuration") for mark in asked]} if asked else {"glootcp": list(told.values())}
+            )
+        for _, mark in fatal[:2]:
+            book.cite(mark, "failure")
+        pairs: tuple[Pair, ...] = ()
+        if len(known.names) == 2 and word not in ("unknown", "none"):
+            a, b = sorted(known.names)
+            pairs = (Pair(a, b, word, (), cited),)
+        ranks = max((fact.ranks for fact, _ in facts if isinstance(fact, Mesh)), default=known.ranks)
+        return Layer(
+            "gloo", word, status, job, NAME, None, known.names, ranks, pairs, reasons(why, book), step
+        )  # fmt: skip
+
+    def _told(self, facts: Iterable[tuple[Fact, Mark]], links: Links) -> _Told:
+        """The transports that lines name, each with the line that does, and its class."""
+        told: _Told = {}
+        for fact, mark in facts:
+            if isinstance(fact, Provider):
+                told.setdefault(_word(fact, links), (mark, "selection"))
+        for fact, mark in facts:
+            if isinstance(fact, Mesh) or (isinstance(fact, Failure) and fact.detail == "tcp"):
+                told.setdefault(self._tcp_word(told), (mark, "selection"))
+            elif isinstance(fact, Failure) and fact.detail == "verbs":
+                told.setdefault("rdma", (mark, "selection"))
+        if not told:
+            for backend, mark in self._backends:
+                if backend.framework == horovod.NAME or self._has_tcp_device():
+                    told.setdefault(self._tcp_word(told), (mark, "selection"))
+        return told
+
+    def _tcp_word(self, told: _Told) -> str:
+        """TCP over the interfaces that a device line, or a setting, names."""
+        if "ipoib" in told:
+            return "ipoib"
+        names = [
+            name for setting, _ in self._in_force() if setting.name in _INTERFACES for name in setting.value.split(",")
+        ]
+        names = [name for name in names if name]
+        return words.combine(words.of_interface(name) for name in names) if names else "tcp"
+
+    def _has_tcp_device(self) -> bool:
+        """Whether processes say that PyTorch's Gloo has a TCP device."""
+        values = {s.value.upper() for s, _ in self._in_force() if s.name == "GLOO_DEVICE_TRANSPORT"}
+        return bool(values) and values <= _TCP_DEVICES
+
+    def _in_force(self) -> list[tuple[Setting, Mark]]:
+        return in_force(self._settings)
+
+
+def _word(device: Provider, links: Links) -> str:
+    """A device's transport: an interface's, or a port's by its link layer."""
+    if device.provider == "tcp":
+        return words.of_interface(device.detail)
+    return links.word(device.said.host, device.detail or "") or "rdma"
+
+
+def _asks_for_tcp(setting: Setting) -> bool:
+    return setting.name == "GLOO_DEVICE_TRANSPORT" and setting.value != "" and setting.value.upper() in _TCP_DEVICES

@@ -1,0 +1,60 @@
+"""PyTorch's own lines about its process groups and its elastic launcher, torchrun.
+
+PyTorch prints no transport. It tells which backend a group has (TORCH_DISTRIBUTED_DEBUG=INFO or DETAIL prints a list of
+DDP's settings, a line for each: torch/csrc/distributed/c10d/logger.cpp), and torchrun tells its attempts: after a
+failure, or when nodes come and go, all workers are started anew (torch/distributed/elastic/agent/server/api.py).
+The store behind MASTER_ADDR and the rendezvous are control traffic, and nothing is read of them. On Linux PyTorch gives
+Gloo a TCP device unless GLOO_DEVICE_TRANSPORT names another one (c10d/GlooDeviceFactory.cpp).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ibkit.parsers.job_facts import Attempt, Backend, Said, Setting
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
+
+NAME = "PyTorch"
+_DDP = re.compile(r"(backend_name|gloo_device_transport|gloo_socket_ifname): (\S{1,200})\s*\Z")
+_BACKENDS = re.compile(
+    r"\bdistributed_backend=(?P<lightning>nccl|gloo|mpi)\b"
+    r"|Distributed environment: .{0,60}\bBackend: (?P<accelerate>nccl|gloo|mpi)\b"
+    r"|\bProcessGroup(?P<group>NCCL|Gloo)(?:\.cpp:\d{1,6}\].{0,200})? initialization options"
+)
+_RESTART = re.compile(r"(?: attempts left;|new nodes from group_rank=\d{1,6};) will restart worker group")
+_FIRST = re.compile(r"Starting elastic_operator with launch configs|\] starting workers for entrypoint: ")
+
+_SHAPES = re.compile(
+    b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"backend_name: ", b"gloo_device_transport: ", b"gloo_socket_ifname: ", b"distributed_backend=",
+            b"Backend: ", b"initialization options", b"will restart worker group",
+            b"elastic_operator", b"starting workers for entrypoint",
+        )
+    )
+)  # fmt: skip
+
+
+def worth(form: bytes) -> int:
+    """Whether lines of this shape may say something to this reader."""
+    return CONTEXT if _SHAPES.search(form) else IGNORE
+
+
+def read(line: Line) -> Iterator[Backend | Setting | Attempt]:
+    """What the line says. Never raises."""
+    said = Said(line.number, line.raw, None, None, line.rank)
+    text = line.text
+    if found := _DDP.match(text.strip()):
+        name, value = found.groups()
+        if name == "backend_name":
+            yield Backend(said, NAME, value.lower(), "data")
+        else:
+            yield Setting(said, "gloo", name.upper(), "" if value == "N/A" else value)
+    elif found := _BACKENDS.search(text):
+        yield Backend(said, NAME, (found["lightning"] or found["accelerate"] or found["group"]).lower(), "data")
+    elif _RESTART.search(text):
+        yield Attempt(said)
+    elif _FIRST.search(text):
+        yield Attempt(said, True)
