@@ -27,6 +27,8 @@ _PLACE = re.compile(
 )
 _SETTING = re.compile(r"(I_MPI_\w{1,80}|FI_\w{1,80})=(\S.{0,400}|)\Z")
 _TMI = re.compile(r"TMI provider initialized: (\w{1,20})")
+#: "trying to open DAPL provider ..." is what it tries; this is what it has opened.
+_DAPL = re.compile(r"DAPL provider (\S{1,80})\Z")
 _NO_FABRIC = re.compile(r"(\w{2,12}) fabric is not available and fallback fabric is not enabled")
 _NO_DAT = re.compile(r"cannot open dynamic library libdat2?\.so|/etc/tmi\.conf: No such file|open_hca: getaddr_netdev")
 _MARKS = (
@@ -51,7 +53,7 @@ def read(line: Line) -> Iterator[Version | Provider | RankPlace | SharedMemory |
         said = Said(line.number, line.raw, found["host"], pid, rank)
         yield from _startup(found["text"].rstrip(), said)
     elif found := _TMI.search(text):
-        yield Provider(said, NAME, found.group(1))
+        yield Provider(said, NAME, found.group(1), None, "tmi")
     if _NO_DAT.search(text):
         yield Failure(said, "intel", "no-dat")
     if found := _NO_FABRIC.search(text):
@@ -72,6 +74,8 @@ def _startup(text: str, said: Said) -> Iterator[Version | Provider | RankPlace |
         for name in names:
             if name != "shm":
                 yield Provider(said, NAME, name, "fabric")
+    elif found := _DAPL.match(text):
+        yield Provider(said, NAME, "dapl:" + found.group(1), None, "dapl")
     elif text.startswith("shm segment size"):
         yield SharedMemory(said, NAME)
     elif found := _SETTING.match(text):

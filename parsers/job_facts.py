@@ -89,8 +89,8 @@ class Provider(NamedTuple):
 
 class Build(NamedTuple):
     """An MPICH or MVAPICH2 tells the device that it was built for: ``ch3:nemesis``, with its network modules where the
-    configuration names them (``ch3:nemesis:mxm``), ``ch3:mrail``, ``ch3:psm:psm2``. What is asked may be another MPI than
-    the job's.
+    configuration names them (``ch3:nemesis:mxm``), ``ch3:mrail``, ``ch3:psm:psm2``. What was asked may be another MPI
+    than the job's.
     """
 
     said: Said

@@ -80,7 +80,9 @@ class JobLog:
 
 
 #: Readers for which each line stands alone.
-_STATELESS = (verbs_messages, intel_mpi, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes)
+_STATELESS = (
+    verbs_messages, intel_mpi, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes,
+)  # fmt: skip
 
 
 class _Readers:

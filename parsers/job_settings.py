@@ -16,8 +16,8 @@ from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 #: Prefix of the variable, the runtime that reads it.
 _RUNTIMES = (
     ("UCX_", "ucx"), ("OMPI_MCA_", "ompi"), ("PRTE_MCA_", "ompi"), ("NCCL_", "nccl"), ("RCCL_", "nccl"),
-    ("I_MPI_", "intel"), ("FI_", "ofi"), ("MPIR_CVAR_", "mpich"), ("MVP_", "mpich"), ("MV2_", "mvapich2"),
-    ("GLOO_", "gloo"), ("PSM3_", "psm3"),
+    ("I_MPI_", "intel"), ("FI_", "ofi"), ("MPIR_CVAR_", "mpich"), ("MVP_", "mpich"), ("MPICH_", "mpich"),
+    ("MV2_", "mvapich2"), ("GLOO_", "gloo"), ("PSM3_", "psm3"),
 )  # fmt: skip
 #: Variables that tell how many ranks and nodes the job has.
 _COUNTS = frozenset(
@@ -26,7 +26,7 @@ _COUNTS = frozenset(
         "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
     )
 )  # fmt: skip
-_NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|I_MPI|FI|MPIR_CVAR|MVP|MV2|GLOO|PSM3|PMI|SLURM|WORLD)_\w{1,80}"
+_NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|I_MPI|FI|MPIR_CVAR|MPICH|MVP|MV2|GLOO|PSM3|PMI|SLURM|WORLD)_\w{1,80}"
 #: pdsh, clush and the launchers of training frameworks put the host before each line; a word of advice has no number.
 _HOST = r"(?:(?=[\w.-]{1,64}: )(?=[\w.-]*\d)[A-Za-z][\w.-]{0,63}: )?"
 _ASSIGNMENT = re.compile(rf"{_HOST}(?:export |declare -x |setenv |set -x )?\s{{0,8}}({_NAME})(?:=| )(.{{0,4000}})\Z")
@@ -45,7 +45,8 @@ _SHAPES = re.compile(
         for mark in (
             b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"horovodrun",
             b"-mca ", b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", b"I_MPI_",
-            b"FI_PROVIDER", b"MPIR_CVAR_", b"MV2_", b"GLOO_", *(name.encode() + b"=" for name in _COUNTS),
+            b"FI_PROVIDER", b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MV2_", b"GLOO_",
+            *(name.encode() + b"=" for name in _COUNTS),
         )
     )
     # A line that goes on in the next one.

@@ -1,8 +1,10 @@
-"""MPICH's summary of its libfabric module, in logs of a job; MVAPICH 3 and 4 print the same.
+"""MPICH's summary of its libfabric module and what it was built for, in logs of a job; MVAPICH 3 and 4 print the same.
 
 ``MPIR_CVAR_DEBUG_SUMMARY=1`` makes rank 0 print the candidates (``provider: NAME, score = 5, ...``, which decide
 nothing) and the chosen one (``libfabric provider: NAME - FABRIC``); ``=2`` adds a row for every rank with its place on
-its host and its NIC. Source: pmodels/mpich src/mpid/ch4/netmod/ofi/ofi_init.c and ofi_nic.c.
+its host and its NIC. ``mpichversion`` and MPI_Get_library_version tell the device (``MPICH Device: ch3:nemesis``) and
+how it was configured, ``mpiexec --version`` only the latter. MVAPICH2 2.x is built on the same, under its own name.
+Sources: pmodels/mpich src/mpid/ch4/netmod/ofi/{ofi_init,ofi_nic}.c, src/env/mpichversion.c, src/pm/hydra.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Failure, Provider, RankPlace, Said
+from ibkit.parsers.job_facts import Build, Failure, Provider, RankPlace, Said, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 NAME = "MPICH"
@@ -18,8 +20,17 @@ NAME = "MPICH"
 _PROVIDER = re.compile(r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
 _RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200})\Z")
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) failure|No valid libfabric provider|OFI addrinfo\(\) failed")
+_VERSION = re.compile(r"(MVAPICH2?) Version:\s{1,20}(\d[\w.]{0,20})")
+_DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device:\s{0,20}(ch[34]:\S{1,80})")
+_CONFIGURED = re.compile(r"(?:(MPICH|MVAPICH2?) configure:|Configure options:)\s")
+_WITH_DEVICE = re.compile(r"--with-device=(ch[34](?::[\w,]{1,60}){0,3})")
 _MARKS = (
     b"libfabric provider: ",
+    b" Device: ",
+    b"configure: ",
+    b"Configure options: ",
+    b"MVAPICH Version: ",
+    b"MVAPICH2 Version: ",
     b"Local_rank: ",
     b"OFI fi_getinfo() failure",
     b"No valid libfabric",
@@ -33,12 +44,29 @@ def worth(form: bytes) -> int:
     return CONTEXT if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Provider | RankPlace | Failure]:
+def read(line: Line) -> Iterator[Provider | RankPlace | Build | Version | Failure]:
     """What the line says. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _PROVIDER.match(line.text):
         yield Provider(said, NAME, found.group(1), found.group(2))
     elif found := _RANK.match(line.text):
         yield RankPlace(said, NAME, int(found.group(1)), None, int(found.group(2)))
+    elif found := _DEVICE.search(line.text):
+        yield Build(said, found.group(1), found.group(2))
+    elif found := _CONFIGURED.search(line.text):
+        yield from _configured(found.group(1), line.text, said)
+    elif found := _VERSION.search(line.text):
+        yield Version(said, found.group(1), found.group(2))
     elif _NO_PROVIDER.search(line.text):
         yield Failure(said, "mpich", "no-provider", True)
+
+
+def _configured(runtime: str | None, options: str, said: Said) -> Iterator[Build]:
+    """The device among the options; PSM2 or PSM beside ch3:psm. Without one it is the default of that release."""
+    if not (found := _WITH_DEVICE.search(options)):
+        return
+    device = found.group(1)
+    if device == "ch3:psm" and "--with-psm2" in options:
+        device = "ch3:psm:psm2"
+    is_mvapich = device.startswith(("ch3:mrail", "ch3:psm"))
+    yield Build(said, runtime or ("MVAPICH2" if is_mvapich else "MPICH"), device)

@@ -19,7 +19,16 @@ _HCA = re.compile(r"\s{0,99}HCA NAME\s{1,40}: (MV2_HCA_\w{1,40})\s{0,99}\Z")
 _SPEAKER = re.compile(r"\[(?P<host>[\w.-]{1,253}):mpi_rank_(?P<rank>\d{1,7})\]")
 _NO_HCA = re.compile(r"No HCAs found on the system|No IB device found|No active HCAs found on the system")
 _NO_MEMORY = re.compile(r"\[rdma_iba_hca_init\w{0,40}\].{0,200}cannot create cq", re.IGNORECASE)
-_MARKS = (b"MVAPICH2-", b"HCA NAME ", b"HCAs found on the system", b"No IB device found", b"[rdma_iba_hca_init")
+#: A completion with an error: the channel ends the job.
+_LOST = re.compile(r"\[handle_cqe\].{0,200}wc\.status=(?:[2-9]|1\d|2\d)\b")
+_MARKS = (
+    b"MVAPICH2-",
+    b"HCA NAME ",
+    b"HCAs found on the system",
+    b"No IB device found",
+    b"[rdma_iba_hca_init",
+    b"[handle_cqe]",
+)
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 
 
@@ -41,3 +50,5 @@ def read(line: Line) -> Iterator[Version | Provider | Failure]:
         yield Failure(said, "mvapich2", "no-port", True, host)
     elif _NO_MEMORY.search(line.text):
         yield Failure(said, "mvapich2", "memlock", True, host)
+    elif _LOST.search(line.text):
+        yield Failure(said, "mvapich2", "connection-lost", True, host)

@@ -32,6 +32,7 @@ _HOSTS_STEP = {
     "Intel MPI": "run again with I_MPI_DEBUG=3, whose table of ranks shows how many hosts there are",
     "MPICH": "run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), which shows each rank's place",
 }
+_LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
 _ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
 #: MVAPICH2's names of adapters that are not InfiniBand's or RoCE's, or that are InfiniBand's only (mv2_hca_detect.c).
 _HCAS = {
@@ -202,7 +203,8 @@ def _verdict(
     if not named:
         return "unknown", "run again with I_MPI_DEBUG=3, which names libfabric's provider"
     if "unknown" in named:
-        return "unknown", _STEPS.get(_core(named["unknown"][0].provider))
+        provider = named["unknown"][0].provider
+        return "unknown", _STEPS.get(_core(provider), f"{provider} is not known to be of one transport; {_LIVE_STEP}")
     return words.combine(named), None
 
 

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import gloo, horovod, intel_mpi, mpich, mvapich2, torch_distributed
+from ibkit.parsers import gloo, horovod, intel_mpi, libfabric, mpich, mvapich2, psm3, torch_distributed
 from ibkit.parsers.job_facts import (
     Attempt,
     Backend,
+    Build,
     Failure,
     Mesh,
     Provider,
@@ -18,7 +19,7 @@ from ibkit.parsers.job_facts import (
 )
 from ibkit.parsers.log_lines import IGNORE, shape, to_line
 
-READERS = (intel_mpi, mpich, mvapich2, gloo, horovod, torch_distributed)
+READERS = (intel_mpi, libfabric, mpich, mvapich2, psm3, gloo, horovod, torch_distributed)
 
 
 def said(reader, text: str) -> list[tuple]:
@@ -43,11 +44,11 @@ def said(reader, text: str) -> list[tuple]:
             [(Version, "Intel MPI", "2019 Update 12")],
         ),
         (intel_mpi, "[0] MPI startup(): libfabric version: 1.18.0-impi", []),
-        (intel_mpi, "MPI startup(): libfabric provider:  mlx", [(Provider, "Intel MPI", "mlx", None)]),
+        (intel_mpi, "MPI startup(): libfabric provider:  mlx", [(Provider, "Intel MPI", "mlx", None, None)]),
         (
             intel_mpi,
             "[0] MPI startup(): libfabric provider: tcp;ofi_rxm",
-            [(Provider, "Intel MPI", "tcp;ofi_rxm", None)],
+            [(Provider, "Intel MPI", "tcp;ofi_rxm", None, None)],
         ),
         (intel_mpi, "[0] MPI startup(): Rank    Pid      Node name  Pin cpu", []),
         (intel_mpi, "[0] MPI startup(): 1       20415    n02        {0,1}", [(RankPlace, "Intel MPI", 1, "n02", None)]),
@@ -56,13 +57,13 @@ def said(reader, text: str) -> list[tuple]:
         (
             intel_mpi,
             "[0] MPI startup(): shm and dapl data transfer modes",
-            [(SharedMemory, "Intel MPI"), (Provider, "Intel MPI", "dapl", "fabric")],
+            [(SharedMemory, "Intel MPI"), (Provider, "Intel MPI", "dapl", "fabric", None)],
         ),
         (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi")]),
         (
             intel_mpi,
             "init_tmi_provider(): TMI provider initialized: psm2 (1.3)",
-            [(Provider, "Intel MPI", "psm2", None)],
+            [(Provider, "Intel MPI", "psm2", None, "tmi")],
         ),
         (
             intel_mpi,
@@ -70,14 +71,35 @@ def said(reader, text: str) -> list[tuple]:
             [(Failure, "intel", "no-fabric", True, None, None, "dapl")],
         ),
         (mpich, "provider: tcp, score = 4, pref = -2, FI_SOCKADDR_IN [16] 10.20.4.17", []),
-        (mpich, "libfabric provider: tcp - 10.20.4.0/24", [(Provider, "MPICH", "tcp", "10.20.4.0/24")]),
-        (mpich, "libfabric provider: verbs;ofi_rxm", [(Provider, "MPICH", "verbs;ofi_rxm", None)]),
+        (mpich, "libfabric provider: tcp - 10.20.4.0/24", [(Provider, "MPICH", "tcp", "10.20.4.0/24", None)]),
+        (mpich, "libfabric provider: verbs;ofi_rxm", [(Provider, "MPICH", "verbs;ofi_rxm", None, None)]),
         (mpich, "Rank: 12, Local_rank: 3, NIC: mlx5_0", [(RankPlace, "MPICH", 12, None, 3)]),
+        (mpich, "MPICH Device:    \tch3:nemesis", [(Build, "MPICH", "ch3:nemesis")]),
+        (mpich, "MPICH Device:       ch4:ofi", [(Build, "MPICH", "ch4:ofi")]),
+        (mpich, "MVAPICH2 Device:      \tch3:mrail", [(Build, "MVAPICH2", "ch3:mrail")]),
+        (mpich, "MVAPICH Version:      4.0", [(Version, "MVAPICH", "4.0")]),
+        (mpich, "MPICH configure: \t--prefix=/opt/mpich", []),
+        (
+            mpich,
+            "MPICH configure: \t--with-device=ch3:nemesis:mxm --prefix=/opt/mpich",
+            [(Build, "MPICH", "ch3:nemesis:mxm")],
+        ),
+        (
+            mpich,
+            "MVAPICH2 configure:   \t--with-device=ch3:psm --with-psm2=/usr",
+            [(Build, "MVAPICH2", "ch3:psm:psm2")],
+        ),
+        (
+            mpich,
+            "    Configure options:      '--prefix=/usr' '--with-device=ch3:sock' 'CC=gcc'",
+            [(Build, "MPICH", "ch3:sock")],
+        ),
+        (mpich, "    Configure options:      '--prefix=/usr' 'CC=gcc'", []),
         (mvapich2, " MVAPICH2-2.3.7 Parameters", [(Version, "MVAPICH2", "2.3.7")]),
         (
             mvapich2,
             "\tHCA NAME                       : MV2_HCA_MLX_CX_EDR",
-            [(Provider, "MVAPICH2", "mrail", "MV2_HCA_MLX_CX_EDR")],
+            [(Provider, "MVAPICH2", "mrail", "MV2_HCA_MLX_CX_EDR", None)],
         ),
         (mvapich2, "\tHCA NAME                       : MV2_HCA_UNKWN", []),
         (
@@ -85,11 +107,63 @@ def said(reader, text: str) -> list[tuple]:
             "[n01:mpi_rank_5][rdma_open_hca] No active HCAs found on the system!!!",
             [(Failure, "mvapich2", "no-port", True, "n01", None, None)],
         ),
-        (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0:1")]),
+        (
+            mvapich2,
+            "[n01:mpi_rank_0][handle_cqe] Msg from 1: wc.status=12 (transport retry counter exceeded), wc.wr_id=0x1f6",
+            [(Failure, "mvapich2", "connection-lost", True, "n01", None, None)],
+        ),
+        (mvapich2, "[n01:mpi_rank_0][handle_cqe] Msg from 1: wc.status=0 (success)", []),
+        (
+            intel_mpi,
+            "[1] MPI startup(): DAPL provider ofa-v2-cma-roe-eth4",
+            [(Provider, "Intel MPI", "dapl:ofa-v2-cma-roe-eth4", None, "dapl")],
+        ),
+        (intel_mpi, "[0] DAPL startup(): trying to open default DAPL provider from dat registry: ofa-v2-ib0", []),
+        (
+            libfabric,
+            "libfabric:core:core:fi_fabric_():1264<info> Opened fabric: psm2",
+            [(Provider, "libfabric", "psm2", "psm2", None)],
+        ),
+        (
+            libfabric,
+            "libfabric:316582:core:core:fi_fabric_():1264<info> Opened fabric: IB-0xfe80000000000000",
+            [(Provider, "libfabric", "verbs", "IB-0xfe80000000000000", None)],
+        ),
+        (
+            libfabric,
+            "libfabric:252928:1707218868::core:core:fi_fabric_():1383<info> Opened fabric: 10.20.4.0/24",
+            [(Provider, "libfabric", "tcp", "10.20.4.0/24", None)],
+        ),
+        (
+            libfabric,
+            "libfabric:1:1707::core:core:fi_getinfo_():1387<warn> fi_getinfo: provider verbs returned -61 (No data)",
+            [(Failure, "ofi", "no-verbs", False, None, None, None)],
+        ),
+        (
+            libfabric,
+            "libfabric:1:1707::core:core:fi_getinfo_():1387<info> fi_getinfo: provider psm2 returned -61 (No data)",
+            [],
+        ),
+        (
+            libfabric,
+            "libfabric:1:1707218868::core:core:ofi_register_provider():526<info> registering provider: efa",
+            [],
+        ),
+        (
+            psm3,
+            "n01:rank0 PSM3_IDENTIFY HAL: sockets (Linux Sockets)",
+            [(Provider, "psm3", "sockets", None, "psm3")],
+        ),
+        (
+            psm3,
+            "n02:rank1 PSM3_IDENTIFY Global Rank 1 (2 total) Local Rank 0 (1 total)",
+            [(RankPlace, "psm3", 1, "n02", 0)],
+        ),
+        (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0:1", None)]),
         (
             gloo,
             "no connection to tcp, pci=, iface=ib0, speed=-1, addr=[10.0.0.1]:3",
-            [(Provider, "Gloo", "tcp", "ib0")],
+            [(Provider, "Gloo", "tcp", "ib0", None)],
         ),
         (
             gloo,

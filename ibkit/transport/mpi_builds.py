@@ -1,0 +1,48 @@
+"""What an MPICH or MVAPICH2 can send with, by the device that it was built for.
+
+ch3:sock is TCP for everything; ch3:nemesis is shared memory on a host, and between hosts the network module that its
+configuration names, TCP where it names none (MPICH). MVAPICH2's mrail is verbs. ch4 leaves it to UCX or libfabric,
+whose lines tell. Sources: pmodels/mpich src/mpid/ch3/channels, MVAPICH2 2.3's user guide, chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ibkit.parsers.job_facts import Build, Provider, Setting
+from ibkit.transport.evidence import Mark
+
+_WORDS = {
+    "ch3:sock": "tcp", "ch3:nemesis:tcp": "tcp", "ch3:nemesis:ib": "rdma", "ch3:nemesis:mxm": "rdma",
+    "ch3:mrail": "rdma", "ch3:psm:psm2": "opa",
+}  # fmt: skip
+_NO_LOCAL = frozenset(("MPIR_CVAR_NOLOCAL", "MPIR_CVAR_NO_LOCAL", "MPIR_CVAR_CH3_NOLOCAL"))
+
+
+def is_build(provider: Provider) -> bool:
+    """Whether this stands for a build's device."""
+    return provider.provider.startswith("ch3:")
+
+
+def carriers(builds: Iterable[tuple[Build, Mark]]) -> list[tuple[Provider, Mark]]:
+    """What the builds send with, of those that send themselves: one that names its network modules is more exact."""
+    known = [(build, mark) for build, mark in builds if build.device.startswith("ch3")]
+    exact = {build.device for build, _ in known}
+    return [
+        (Provider(build.said, build.runtime, build.device), mark)
+        for build, mark in known
+        if not any(other.startswith(build.device + ":") for other in exact)
+    ]
+
+
+def word(provider: Provider) -> str:
+    """The transport between hosts of a build's device."""
+    if provider.provider == "ch3:nemesis" and provider.runtime == "MPICH":
+        return "tcp"
+    return _WORDS.get(provider.provider, "unknown")
+
+
+def shares_memory(provider: Provider, settings: Iterable[Setting]) -> bool:
+    """Whether its ranks on one host share memory: nemesis does, unless that is switched off."""
+    is_off = any(setting.name in _NO_LOCAL and setting.value not in ("", "0", "no", "false") for setting in settings)
+    return provider.provider.startswith("ch3:nemesis") and not is_off
