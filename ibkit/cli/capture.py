@@ -9,18 +9,21 @@ exit status: 0 the capture was written, whatever it could or could not see; 2 it
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ibkit.cli.output import note, print_problems, print_table, site_of
 from ibkit.collectors.everything import record_site
-from ibkit.errors import EXIT_OK
+from ibkit.errors import EXIT_OK, IbkitError
+from ibkit.parsers.base import Problem
 from ibkit.sources.base import CommandAnswer
 from ibkit.sources.job import open_job
 from ibkit.sources.processes import signals_raise
 from ibkit.sources.recording import RecordingSource
-from ibkit.sources.writer import Recorded, check_target, write_capture
+from ibkit.sources.site import Site
+from ibkit.sources.writer import Recorded, check_target, pack, write_capture
 
 OUTPUTS = ()
 #: A tool that was run more often has one row for all: each switch is asked for its forwarding table.
@@ -29,8 +32,18 @@ MAX_ROWS = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where it goes, and what comes with it."""
-    parser.add_argument("-o", "--output", metavar="PATH", required=True, help="a new folder, or a new .tar.gz")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", required=True, help="a new folder, or a new .tar.gz; -: a .tar.gz on stdout"
+    )
     parser.add_argument("--job", metavar="PATH", help="a job's log, or the folder of its logs, to put in as well")
+    parser.add_argument(
+        "--watch",
+        metavar="JOB",
+        help="a running job (pid:N, slurm:JOBID, running): what check-mpi-transport needs of it here, and no more",
+    )
+    parser.add_argument(
+        "--window", type=float, default=2.0, metavar="SECONDS", help="how long --watch watches its processes (2)"
+    )
     parser.add_argument(
         "--anonymise", action="store_true", help="replace names, addresses and GUIDs; the diagnosis stays the same"
     )
@@ -39,19 +52,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record, write, tell what the capture holds."""
-    check_target(args.output)
+    to_stdout = args.output == "-"
+    if not to_stdout:
+        check_target(args.output)
+    elif sys.stdout.isatty():
+        raise IbkitError("-o -: a .tar.gz is nothing for a terminal; redirect it")
     job = open_job(args.job) if args.job else ()
     with signals_raise():
         site = site_of(args.from_path)
-        recorded, problems = record_site(site, note)
+        recorded, problems = _watched(args, site) if args.watch else record_site(site, note)
         recorded = recorded._replace(job=(*recorded.job, *job), note=args.note or recorded.note)
         if args.anonymise:
             recorded = _anonymised(recorded)
-        write_capture(args.output, recorded)
-    _print(recorded)
+        if to_stdout:
+            pack(sys.stdout.buffer, "capture", recorded)
+        else:
+            write_capture(args.output, recorded)
+    if not to_stdout:
+        _print(recorded)
     print_problems(dict.fromkeys(problems))
-    note(f"written to {args.output}")
+    note(f"written to {'stdout' if to_stdout else args.output}")
     return EXIT_OK
+
+
+def _watched(args: argparse.Namespace, site: Site) -> tuple[Recorded, Sequence[Problem]]:
+    """A running job between two samples."""
+    from ibkit.cli.mpi_live import checked_window
+    from ibkit.collectors.everything import watch_live
+    from ibkit.collectors.ranks import TARGET
+
+    if args.from_path is not None or args.job:
+        raise IbkitError("--watch looks at processes of this host: it goes neither with --from nor with --job")
+    if not TARGET.fullmatch(args.watch):
+        raise IbkitError(f"{args.watch}: pid:N, slurm:JOBID or running")
+    window = checked_window(args.window)
+    watch, recorded = watch_live(site, args.watch, window, lambda pids: note(f"watching {len(pids)} processes"))
+    return recorded, watch.problems
 
 
 def _anonymised(recorded: Recorded) -> Recorded:

@@ -6,7 +6,8 @@ Or runs the job itself:
   ibkit check-mpi-transport [NAME] -- mpirun -np 2 ./a.out ...
   ibkit check-mpi-transport ./a.out                with the mpirun of its MPI
 
-or looks at running processes of this host: pid:N (a rank or its launcher), slurm:JOBID.
+or looks at running processes: pid:N (a rank or its launcher), slurm:JOBID, running (all jobs of this host); with
+--hosts also on other hosts. `ibkit capture --watch pid:N` records such a look, for --from CAPTURE, or a folder of them.
 
 A launched job's output is passed through, the verdict comes after it, on stderr; with --json or --csv that is on
 stdout, and all of the job's output on stderr. Where the job's exit status is not 0 it is ibkit's, too.
@@ -21,9 +22,8 @@ exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an
 from __future__ import annotations
 
 import argparse
-import os
-import re
 
+from ibkit.cli import mpi_live
 from ibkit.cli.mpi_answer import tell
 from ibkit.cli.output import note, origin_line
 from ibkit.errors import IbkitError
@@ -38,11 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         nargs="?",
         metavar="TARGET",
-        help="a log, a folder of logs, - for standard input, a program to launch, pid:N, slurm:JOBID",
+        help="a log, a folder of logs, - for standard input, a program to launch, pid:N, slurm:JOBID, running",
     )
-    parser.add_argument(
-        "--window", type=float, default=2.0, metavar="SECONDS", help="how long running processes are watched (2)"
-    )
+    mpi_live.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,10 +52,8 @@ def run(args: argparse.Namespace) -> int:
         from ibkit.cli.mpi_launch import launch_job
 
         return launch_job(args)
-    if args.target and re.match(r"(?:pid|slurm):", args.target) and not os.path.exists(args.target):
-        from ibkit.cli.mpi_live import look
-
-        return look(args)
+    if mpi_live.is_running(args):
+        return mpi_live.look(args)
     job: Job
     if args.from_path is None:
         if args.target is None:
@@ -66,5 +62,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         site = open_site(args.from_path)
         note(origin_line(site.origin))
+        if args.target is None and not site.job and any(host.watched for host in site.hosts):
+            return mpi_live.look_back(args, site)
         job = job_of_site(site) if args.target is None else open_job(args.target)._replace(hosts=site.hosts)
     return tell(args, judge(job))

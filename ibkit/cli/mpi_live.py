@@ -1,35 +1,118 @@
-"""check-mpi-transport looks at running processes: ``pid:N``, ``slurm:JOBID``."""
+"""check-mpi-transport looks at running processes (``pid:N``, ``slurm:JOBID``, ``running``), live or in captures."""
 
 from __future__ import annotations
 
 import argparse
-import re
+import os
 
 from ibkit.cli.mpi_answer import tell
-from ibkit.cli.output import note
-from ibkit.errors import IbkitError
+from ibkit.cli.output import note, origin_line
+from ibkit.display import clean
+from ibkit.errors import IbkitError, UnreadableInput
+from ibkit.parsers.base import Problem
 from ibkit.sources.opening import open_site
+from ibkit.sources.site import Host, Site
+
+_DEFAULT_RSH = "ssh -o BatchMode=yes"
+_MAX_WINDOW_SECONDS = 3600
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options for running jobs."""
+    group = parser.add_argument_group("running jobs (pid:N, slurm:JOBID, running)")
+    group.add_argument(
+        "--window", type=float, default=2.0, metavar="SECONDS", help="how long the processes are watched (2)"
+    )
+    group.add_argument(
+        "--hosts", metavar="NODES", help="look there, too, over ssh: n[01-16]; `job`: the nodes of slurm:JOBID"
+    )
+    group.add_argument(
+        "--rsh", metavar="COMMAND", default=_DEFAULT_RSH, help=f"what runs ibkit on another host ({_DEFAULT_RSH})"
+    )
+
+
+def is_running(args: argparse.Namespace) -> bool:
+    """Whether the target names running processes; a file of that name is a log."""
+    from ibkit.collectors.ranks import TARGET
+
+    return bool(args.target and TARGET.fullmatch(args.target)) and not os.path.exists(args.target)
 
 
 def look(args: argparse.Namespace) -> int:
-    """Judge running processes from two samples of their host."""
-    import time
-
-    from ibkit.collectors.ranks import ranks_of_process, ranks_of_slurm_job, sample
-    from ibkit.transport.live import judge_samples
-
+    """Judge running processes from two samples of their hosts."""
+    window = checked_window(args.window)
     if args.from_path is not None:
-        raise IbkitError(f"{args.target}: a capture is one moment; running processes are looked at on their host")
-    kind, _, name = args.target.partition(":")
-    if not re.fullmatch(r"[0-9]{1,10}" if kind == "pid" else r"[0-9]{1,10}(?:[._+][0-9a-z]{1,10})?", name):
-        raise IbkitError(f"{args.target}: not a number of a {'process' if kind == 'pid' else 'job'}")
-    if not 0 < args.window <= 3600:
-        raise IbkitError("--window: seconds, more than 0 and at most 3600")
-    (host,) = open_site(None).hosts
-    found = ranks_of_process(host.source, int(name)) if kind == "pid" else ranks_of_slurm_job(host.source, name)
-    first = list(found.ranks.items())[:8]
+        site = open_site(args.from_path)
+        note(origin_line(site.origin))
+        return look_back(args, site)
+    if args.hosts is not None:
+        return _gather(args, window)
+    from ibkit.collectors.everything import watch_live
+    from ibkit.transport.live import judge_watches
+
+    watched, _ = watch_live(open_site(None), args.target, window, lambda pids: _announce(pids, window))
+    return tell(args, judge_watches(args.target, [watched]))
+
+
+def look_back(args: argparse.Namespace, site: Site) -> int:
+    """Judge the running job that one or several hosts' captures hold."""
+    watched = [host for host in site.hosts if host.watched]
+    targets = {host.watched.target for host in watched if host.watched}
+    if not watched or (args.target and targets != {args.target}):
+        held = f"it holds {clean(', '.join(sorted(targets)))}" if targets else "record one with ibkit capture --watch"
+        raise IbkitError(f"{args.target}: the capture is one moment and holds no window of it; {held}")
+    target = targets.pop() if len(targets) == 1 else site.origin.label
+    return _judge(args, target, watched, [])
+
+
+def checked_window(seconds: float) -> float:
+    """A window of the command line. Raises IbkitError."""
+    if not 0 < seconds <= _MAX_WINDOW_SECONDS:
+        raise IbkitError(f"--window: seconds, more than 0 and at most {_MAX_WINDOW_SECONDS}")
+    return seconds
+
+
+def _judge(args: argparse.Namespace, target: str, hosts: list[Host], problems: list[Problem]) -> int:
+    from ibkit.collectors.job_samples import JobWatch, watch_job
+    from ibkit.transport.live import judge_watches
+
+    watches: list[JobWatch] = []
+    for host in hosts:
+        if look := host.watched:
+            try:
+                watches.append(watch_job(host.name, look.target, host.source, look.later, lambda _, s=look.seconds: s))  # type: ignore[misc]
+            except UnreadableInput as error:
+                problems.append(Problem("no-rank", str(error), None, host.name))
+    if not watches:
+        raise UnreadableInput(problems[0].text if problems else f"{target}: nothing was recorded of it")
+    answer = judge_watches(target, watches)
+    return tell(args, answer._replace(problems=(*answer.problems, *problems)))
+
+
+def _gather(args: argparse.Namespace, window: float) -> int:
+    """Let ibkit on each host record its samples, all at the same time, and judge them together."""
+    import socket
+    import tempfile
+
+    from ibkit.collectors.ranks import ranks_of_target
+    from ibkit.sources.remote import captures_of_hosts, hosts_of
+
+    (here,) = open_site(None).hosts
+    hosts = hosts_of(here.source, args.hosts, args.target)
+    target = args.target
+    if target.startswith("pid:"):  # a number of this host: what its ranks share is what others find them by
+        keys = [job.key for job in ranks_of_target(here.source, target)]
+        if len(keys) != 1 or not keys[0] or keys[0].startswith("parent:"):
+            raise IbkitError(f"{target}: its ranks share nothing by which other hosts know them; use slurm:JOBID")
+        target = f"run:{keys[0]}"
+    words = ("capture", "--watch", target, "--window", f"{window:g}", "-o", "-")
+    note(f"watching {clean(target)} on {len(hosts)} hosts for {window:g} s")
+    with tempfile.TemporaryDirectory(prefix="ibkit-") as folder:
+        found, problems = captures_of_hosts(hosts, args.rsh, words, window, folder, note, socket.gethostname())
+        return _judge(args, args.target, found, problems)
+
+
+def _announce(ranks: dict[int, int | None], window: float) -> None:
+    first = list(ranks.items())[:8]
     told = ", ".join(f"{pid}" if rank is None else f"{pid} (rank {rank})" for pid, rank in first)
-    note(f"processes {told}{' ...' if len(found.ranks) > 8 else ''}: what they move in {args.window:g} s")
-    before = sample(host.source, host.name)
-    time.sleep(args.window)
-    return tell(args, judge_samples(args.target, host, found, before, sample(host.source, host.name)))
+    note(f"processes {told}{' ...' if len(ranks) > 8 else ''}: what they move in {window:g} s")

@@ -13,6 +13,7 @@ from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hardware import collect_host_hardware
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.job_samples import JobWatch, watch_job
 from ibkit.collectors.local_ports import further_entrances, local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
@@ -67,6 +68,29 @@ def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list
     subnet = _recording(site.subnet)
     problems += _record_subnets(_asked(site.subnet, subnet), tell)
     return Recorded(*_origin(site), tuple(hosts), subnet, site.job, site.origin.note), problems
+
+
+def watch_live(
+    site: Site, target: str, window: float, tell: Callable[[dict[int, int | None]], None]
+) -> tuple[JobWatch, Recorded]:
+    """Look at a job's processes on this host twice, ``window`` seconds apart, and keep what was asked for it.
+
+    ``tell`` hears the processes and their ranks. Raises UnreadableInput where there is no such job.
+    """
+    import time
+
+    (host,) = site.hosts
+    first, later = RecordingSource(host.source), RecordingSource(host.source)
+
+    def wait(found: dict[int, int | None]) -> float:
+        tell(found)
+        started = time.monotonic()
+        time.sleep(window)
+        return round(time.monotonic() - started, 3)
+
+    watch = watch_job(host.name, target, first, later, wait)
+    first.watched = RecordedWatch(target, watch.seconds, later)
+    return watch, Recorded(*_origin(site), ((host.name, first),), RecordingSource(site.subnet))
 
 
 def _record_subnets(source: Source, tell: Callable[[str], None]) -> Iterator[Problem]:

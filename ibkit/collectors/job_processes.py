@@ -65,7 +65,7 @@ class JobProcesses:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._seen: dict[int, Seen | None] = {}
-        self._environments: dict[int, dict[str, str] | None] = {}
+        self._environments: dict[int, dict[str, str]] = {}
         #: Processes whose environment may not be read: only root and their user may.
         self.hidden: list[int] = []
         self.ranks: dict[int, RankProcess] = {}
@@ -100,12 +100,17 @@ class JobProcesses:
         """The ranks of one run."""
         return {pid: one for pid, one in self.ranks.items() if one.key == key}
 
+    def environment(self, pid: int) -> Mapping[str, str]:
+        """The variables of a process that choose a transport or tell a rank."""
+        if pid not in self._environments:
+            self._environments[pid] = variables(self._source.read(f"{PROC}/{pid}/environ").text or "")
+        return self._environments[pid]
+
     def _add(self, pid: int) -> None:
         text = self._source.read(f"{PROC}/{pid}/environ")
         if text.error in ("EACCES", "EPERM"):
             self.hidden.append(pid)
-        environment = variables(text.text or "")
-        self._environments[pid] = environment
+        environment = self._environments[pid] = variables(text.text or "")
         numbers = _numbers(environment)
         if numbers is None or self.is_launcher(pid):
             return
@@ -119,9 +124,7 @@ class JobProcesses:
         for above in self.above(pid):
             if self.is_launcher(above):
                 return above
-            if above not in self._environments:
-                self._environments[above] = variables(self._source.read(f"{PROC}/{above}/environ").text or "")
-            numbers = _numbers(self._environments[above] or {})
+            numbers = _numbers(self.environment(above))
             if numbers is None or numbers[0] != rank:
                 return above
         return None

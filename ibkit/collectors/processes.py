@@ -77,7 +77,7 @@ class ProcessTable:
             locked_bytes=_kilobytes(status.get("VmLck")),
             pinned_bytes=_kilobytes(status.get("VmPin")),
             nodes=nodes,
-            libraries=None if maps is None else tuple(maps.split("\n")) if maps else (),
+            libraries=None if maps is None else mapped_libraries(maps),
             environment=_environment(self._text(seen.pid, "environ")),
             namespaces=None if namespaces is None else tuple(namespaces.items()),
             own_namespaces=self._own(namespaces),
@@ -151,6 +151,11 @@ class ProcessTable:
         if answer.error in _FORBIDDEN:
             self._forbidden.setdefault(name, []).append(pid)
         return answer.text
+
+
+def mapped_libraries(maps: str) -> tuple[str, ...]:
+    """The libraries of a reduced memory map, in which segments stand behind their device and inode."""
+    return tuple(line for line in maps.split("\n") if line.startswith("/"))
 
 
 def _environment(text: str | None) -> tuple[tuple[str, str], ...] | None:

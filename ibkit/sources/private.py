@@ -29,11 +29,14 @@ _LIBRARY = re.compile(
     rb"/libibverbs/|/lib(?:ibverbs|rdmacm|ibumad|ibmad|mlx4|mlx5|efa|mana|hns|uc[mpst]|uct_ib|fabric|psm2|psm3"
     rb"|nccl|nccl-net|nccl-fabric|rccl|sharp|hcoll|mpi|open-pal|mpich|gloo)(?:[-_.][\w.+-]*)?\.so[\d.]*\Z"
 )
+#: Shared memory through which ranks of one host send: Open MPI's, UCX's, and System V's (which UCX uses, too).
+_SEGMENT = re.compile(rb"/(?:vader_segment|sm_segment|ucx_shm_posix_)[^/]*\Z|/SYSV[0-9a-f]{8}(?: \(deleted\))?\Z")
+_MAPPED = re.compile(rb"[0-9a-f]+-[0-9a-f]+ \S{4} [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+ [0-9]+) +(/[^\n]*)\Z")
 
 
 def reduced_file(path: str, data: bytes) -> bytes:
-    """The named variables of an environment, the RDMA and MPI libraries of a memory map, a command line without its
-    secrets; other files as they are.
+    """The named variables of an environment, the RDMA and MPI libraries of a memory map and its shared segments (as
+    ``DEVICE INODE NAME``), a command line without its secrets; other files as they are.
     """
     found = _OF_A_PROCESS.match(path)
     if not found:
@@ -42,8 +45,11 @@ def reduced_file(path: str, data: bytes) -> bytes:
         return b"\0".join(entry for entry in data.split(b"\0") if _VARIABLE.match(entry))
     if found[1] == "cmdline":
         return _without_secrets(data)
-    names = dict.fromkeys(line[line.find(b"/") :] for line in data.split(b"\n") if b"/lib" in line)
-    return b"\n".join(name for name in names if _LIBRARY.search(name))
+    lines = data.split(b"\n")
+    names = dict.fromkeys(line[line.find(b"/") :] for line in lines if b"/lib" in line)
+    kept = [name for name in names if _LIBRARY.search(name)]
+    shared = (_MAPPED.match(line) for line in lines if _SEGMENT.search(line))
+    return b"\n".join((*kept, *dict.fromkeys(one[1] + b" " + one[2] for one in shared if one)))
 
 
 def reduced_folder(path: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -1,253 +1,391 @@
-"""What the ranks of a running job use, from two samples of their host.
+"""What the ranks of running jobs use, from two samples of each of their hosts.
 
-Proof is what moves in the window: packet numbers of a rank's connected queue pair are RDMA; bytes of a TCP socket whose
-both ends are ranks are TCP. An open device, a mapped library, a queue pair that stands still and a socket to a launcher
-prove nothing. Shared memory leaves no counter: it is what is left where ranks of one host have no other way.
+Proof is what moves in the window: packet numbers of a rank's connected queue pair, or packets of a port that nobody but
+the ranks uses, are RDMA; bytes of a TCP socket whose both ends are ranks are TCP. An open device, a mapped library, a
+queue pair that stands still and a socket to a launcher prove nothing. Shared memory leaves no counter: it is what is
+left where ranks of one host have no other way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from ibkit.collectors.absence import NO_DEVICE
-from ibkit.collectors.ranks import SOCKETS, Ranks, Sample
-from ibkit.model.consumers import PROCESS, Consumers, QueuePair
+from ibkit.collectors.job_samples import SOCKETS, JobWatch
 from ibkit.model.mpi import JobVerdict, Layer, Pair
-from ibkit.parsers.job_facts import Said, Setting
-from ibkit.parsers.ss_tcp import TcpSocket
-from ibkit.sources.site import Host
+from ibkit.model.node_set import natural
+from ibkit.parsers.base import Problem
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
-from ibkit.transport.hosts import read_hosts
 from ibkit.transport.links import Links
-from ibkit.transport.mpi_settings import leaves_no_shared_memory, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.live_moves import CONNECTED, Part, RdmaMove, TcpMove, bare
+from ibkit.transport.live_pairs import Queue, SocketPair, join_queue_pairs, join_sockets, moves_of
+from ibkit.transport.live_reasons import Marks, asked_for_tcp, reasons_of, settings_of
+from ibkit.transport.live_shared import uses_shared_memory
 from ibkit.transport.reasons import reasons
+from ibkit.transport.verdict import combine
 
-#: What barriers, heart beats and stores of a runtime send in a window stays below this (bytes).
-CONTROL_BYTES = 1 << 16
-#: A queue pair that sets up others, or keeps them alive, sends fewer packets.
-CONTROL_PACKETS = 16
-
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is only listed
-_NO_VERBS = ("hfi1", "cxi")
-_CONNECTED = ("RC", "UC", "XRC_INI", "XRC_TGT")
-_PSN_MASK = (1 << 24) - 1
+#: Beside RDMA, TCP of fewer bytes for each of its packets is control.
+_CONTROL_BYTES_PER_PACKET = 64
+#: Where RDMA is open and idle, TCP has to move so much to be the job's data path (bytes).
+_SURELY_DATA = 10 << 20
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
 _SOCKET_COMMAND = " ".join(SOCKETS)
-_LAYERS = (("libnccl", "nccl"), ("librccl", "nccl"))
 _MPI = ("libmpi", "libmpich", "libopen-pal")
+_NCCL = ("libnccl", "librccl")
 
 
-def judge_samples(target: str, host: Host, ranks: Ranks, before: Sample | None, after: Sample) -> JobVerdict:
-    """The answer. Without an earlier sample nothing moves, and nothing is proven."""
-    return _Judge(target, host, ranks, before, after).answer()
+class _Moved(NamedTuple):
+    """One thing that moved: the ranks (None: not known) on two hosts, or on one where the other end is not known."""
+
+    word: str
+    evidence: int
+    host: str
+    rank: int | None
+    other_host: str | None = None
+    other_rank: int | None = None
 
 
-class _Judge:
-    def __init__(self, target: str, host: Host, ranks: Ranks, before: Sample | None, after: Sample) -> None:
-        self._target = target
-        self._host = host.name
-        self._ranks = ranks
-        self._before = before
-        self._after = after
-        self._source = host.source
-        self._ends = {(one.local, one.peer): one for one in after.sockets or ()}
-        self._book = Book()
-        self._links = Links()
-        read_hosts((host,), self._links)
-        self._problems = [*ranks.problems, *after.problems, *after.consumers.problems]
+def judge_watches(target: str, watches: Sequence[JobWatch]) -> JobVerdict:
+    """The answer about all jobs that were watched, each of which may be on several of the hosts."""
+    links = Links()
+    for watch in watches:
+        for hca in watch.hcas.hcas:
+            for port in hca.ports:
+                if link := port.transport or port.link_layer:
+                    links.add(watch.host, f"{hca.name}:{port.port}", link)
+    book = Book()
+    jobs = [_Job(number, parts, links, book) for number, parts in enumerate(_jobs(watches), 1)]
+    layers = [job.layer() for job in jobs]
+    problems = [problem for watch in watches for problem in _problems(watch, several=len(watches) > 1)]
+    return combine(target, layers, book, [*problems, *(problem for job in jobs for problem in job.problems)])
 
-    def answer(self) -> JobVerdict:
-        rdma = list(self._rdma())
-        tcp = list(self._tcp())
-        moving = [*rdma, *tcp]
-        on_host = {rank for rank in self._ranks.ranks.values() if rank is not None}
-        is_whole = self._ranks.size is not None and len(on_host) == self._ranks.size
-        step = None
-        if rdma or (tcp and is_whole):
-            verdict = words.combine(word for word, _ in moving)
-        elif is_whole and len(on_host) > 1 and self._has_no_network():
-            verdict = "shm"
-        else:
-            verdict, step = "unknown", self._step()
+
+def _problems(watch: JobWatch, *, several: bool) -> Iterator[Problem]:
+    for problem in watch.problems:
+        yield problem._replace(source=f"{watch.host}: {problem.source or ''}") if several else problem
+
+
+def _jobs(watches: Sequence[JobWatch]) -> list[list[Part]]:
+    """The parts of each job: by what all its ranks share, else by ranks that make each other whole."""
+    found: list[list[Part]] = []
+    for watch in watches:
+        for ranks in watch.jobs:
+            part = Part(watch, ranks)
+            same = next((parts for parts in found if _is_same(parts, part)), None)
+            if same is None:
+                found.append([part])
+            else:
+                same.append(part)
+    return found
+
+
+def _is_same(parts: Sequence[Part], part: Part) -> bool:
+    if any(one.host == part.host for one in parts):
+        return False
+    mine, theirs = part.ranks, parts[0].ranks
+    if _is_shared(mine.key) or _is_shared(theirs.key):
+        return mine.key == theirs.key
+    taken = {rank for one in parts for rank in one.ranks.ranks.values()}
+    return mine.size is not None and mine.size == theirs.size and not taken & {*mine.ranks.values(), None}
+
+
+def _is_shared(key: str) -> bool:
+    return bool(key) and not key.startswith("parent:")
+
+
+class _Job:
+    """One job on the hosts that were looked at."""
+
+    def __init__(self, number: int, parts: Sequence[Part], links: Links, book: Book) -> None:
+        self.problems: list[Problem] = []
+        self._number = number
+        self._parts = parts
+        self._links = links
+        self._book = book
+        self._name = self._layer_name()
+        sizes = {part.ranks.size for part in parts}
+        self._size = sizes.pop() if len(sizes) == 1 else None
+        self._is_whole = self._sees_all()
+
+    def layer(self) -> Layer:
+        """The verdict."""
+        queues = list(join_queue_pairs(self._parts, is_whole=self._is_whole))
+        rdma = [*self._rdma(queues), *self._ports()]
+        packets = {part.host: sum(move.packets for move in part.rdma) for part in self._parts}
+        sockets = [
+            one
+            for one in join_sockets(self._parts)
+            if one.move.moved > _CONTROL_BYTES_PER_PACKET * packets[one.part.host]
+        ]
+        tcp = [self._tcp(one) for one in sockets]
+        verdict, step = self._verdict(rdma, tcp, sockets)
         status, why = self._status(verdict)
-        pairs: tuple[Pair, ...] = ()
-        on_host_word = words.combine(word for word, _ in tcp) if verdict == "unknown" and tcp else verdict
-        if (is_whole or verdict == "unknown") and on_host_word not in ("unknown", "mixed"):
-            ids = tuple(dict.fromkeys(id for _, id in moving))
-            pairs = (Pair(self._host, self._host, on_host_word, (), ids),)
-        layer = Layer(
-            self._layer(), verdict, status, hosts=(self._host,), ranks=self._ranks.size, pairs=pairs,
-            reasons=reasons(why, self._book), next_step=step,
+        pairs = self._pairs([*rdma, *tcp], verdict)
+        self.problems += self._contradictions(sockets)
+        return Layer(
+            self._name, verdict, status, self._number, hosts=tuple(sorted(self._hosts(), key=natural)),
+            ranks=self._size, pairs=pairs, reasons=reasons(why, self._book), next_step=step,
         )  # fmt: skip
-        return JobVerdict(self._target, verdict, status, (layer,), self._book.evidence, step, tuple(self._problems))
 
-    # -- what moves
+    # -- what moved
 
-    def _rdma(self) -> Iterator[tuple[str, int]]:
-        """Transport and evidence of each queue pair of a rank that has moved."""
-        earlier = _queue_pairs(self._before.consumers) if self._before else {}
-        for row, (key, (one, pid)) in enumerate(_queue_pairs(self._after.consumers).items(), 1):
-            if pid not in self._ranks.ranks or one.state != "RTS" or key not in earlier:
-                continue
-            old = earlier[key][0]
-            sent, received = _moved(old.sq_psn, one.sq_psn), _moved(old.rq_psn, one.rq_psn)
-            if max(sent or 0, received or 0) <= CONTROL_PACKETS:
-                continue
-            word = self._links.word(self._host, f"{one.device}:{one.port or 1}") or "rdma"
-            peer = f" peer qpn {one.remote_qpn}" if one.type in _CONNECTED else ""
-            text = f"{one.device}/{one.port} qpn {one.qpn}{peer} {one.type} RTS pid {pid}"
-            text += f": {_known(sent)} packets sent, {_known(received)} received"
-            yield word, self._cite(_QUEUE_PAIRS, row, text, pid, word)
+    def _rdma(self, queues: Sequence[tuple[Queue, Queue]]) -> Iterator[_Moved]:
+        """The ranks' queue pairs, those with a known peer once for both ends."""
+        peers: dict[int, Queue] = {}
+        for a, b in queues:
+            peers[id(a.after)], peers[id(b.after)] = b, a
+        for part in self._parts:
+            for move in part.rdma:
+                word = self._word(part, move)
+                evidence = self._cite(part, _QUEUE_PAIRS, move.after.row, _told(move, part.seconds), move.pid, word)
+                peer = peers.get(id(move.after))
+                if peer is not None:
+                    other = moves_of(peer)
+                    word = words.combine((word, self._word(peer.part, other or move._replace(after=peer.after))))
+                    rank = peer.part.ranks.ranks.get(peer.pid)
+                    yield _Moved(word, evidence, part.host, self._rank(part, move.pid), peer.part.host, rank)
+                else:
+                    yield _Moved(word, evidence, part.host, self._rank(part, move.pid))
 
-    def _tcp(self) -> Iterator[tuple[str, int]]:
-        """Transport and evidence of each TCP socket between ranks that has moved data."""
-        for one, moved, pid in self._moving_sockets():
-            if not self._is_between_ranks(one):
-                continue
-            word = "ipoib" if _address(one.local) in self._after.ipoib else "tcp"
-            text = f"{one.local} {one.peer} pid {pid}: {moved} bytes in the window"
-            yield word, self._cite(_SOCKET_COMMAND, one.line, text, pid, word)
+    def _word(self, part: Part, move: RdmaMove) -> str:
+        return self._links.word(part.host, f"{move.after.device}:{move.after.port or 1}") or "rdma"
 
-    def _moving_sockets(self) -> Iterator[tuple[TcpSocket, int, int]]:
-        earlier = {(one.local, one.peer): one for one in (self._before.sockets or () if self._before else ())}
-        for one in self._after.sockets or ():
-            pid = next((pid for pid in one.pids if pid in self._ranks.ranks), None)
-            old = earlier.get((one.local, one.peer))
-            if pid is None or old is None or one.state != "ESTAB" or None in (one.acked_bytes, old.acked_bytes):
-                continue
-            moved = (one.acked_bytes or 0) - (old.acked_bytes or 0)
-            moved += (one.received_bytes or 0) - (old.received_bytes or 0)
-            if moved > CONTROL_BYTES:
-                yield one, moved, pid
+    def _ports(self) -> Iterator[_Moved]:
+        for part in self._parts:
+            for move in part.ports:
+                word = self._links.word(part.host, move.port.replace("/", ":")) or "rdma"
+                rate = _rate(move.packets, part.seconds, "packets")
+                text = f"{move.port}: {rate}, and only the job's ranks (pid {move.pid}) have queue pairs in RTS there"
+                place = f"/sys/class/infiniband/{move.port.replace('/', '/ports/')}"
+                yield _Moved(word, self._cite(part, place, 1, text, move.pid, word), part.host, None)
 
-    def _is_between_ranks(self, one: TcpSocket) -> bool:
-        """Whether the other end is a rank of this host. Where it is on another host, nobody here knows whose it is."""
-        other = self._ends.get((one.peer, one.local))
-        mine = {pid for pid in one.pids if pid in self._ranks.ranks}
-        return other is not None and any(pid in self._ranks.ranks and pid not in mine for pid in other.pids)
+    def _tcp(self, one: SocketPair) -> _Moved:
+        part, move = one.part, one.move
+        interface = None if one.other_part is part else self._interface(part, move)
+        word = "ipoib" if interface in part.watch.interfaces.ipoib else "tcp"
+        over = f" over {self._described(part, interface)}" if interface else ""
+        text = (
+            f"{move.socket.local} {move.socket.peer} pid {move.pid}{over}: {_rate(move.moved, part.seconds, 'bytes')}"
+        )
+        evidence = self._cite(part, _SOCKET_COMMAND, move.socket.line, text, move.pid, word)
+        other = self._rank(one.other_part, one.other_pid)
+        return _Moved(word, evidence, part.host, self._rank(part, move.pid), one.other_part.host, other)
 
-    def _has_no_network(self) -> bool:
-        """Whether ranks of one host have neither queue pairs nor sockets to each other, all of which could be seen, and
-        each has its segment of Open MPI 4's module for shared memory, which is not there where that is excluded.
-        """
-        after = self._after
-        if not after.consumers.listed and not any(problem.kind == NO_DEVICE for problem in after.consumers.problems):
+    def _interface(self, part: Part, move: TcpMove) -> str | None:
+        """The interface that has the socket's address, unless its counters show that the data went another way."""
+        name = part.watch.interfaces.by_address.get(bare(move.socket.local.rpartition(":")[0]))
+        traffic = part.traffic(name) if name else None
+        return None if traffic is not None and traffic < move.moved // 2 else name
+
+    def _described(self, part: Part, interface: str) -> str:
+        if interface in part.watch.interfaces.ipoib:
+            return f"{interface} (IPoIB)"
+        hcas = part.watch.hcas.hcas
+        device = next((hca.name for hca in hcas for port in hca.ports if interface in port.netdevs), None)
+        return f"{interface}, the interface of {device}" if device else interface
+
+    # -- the verdict
+
+    def _verdict(
+        self, rdma: Sequence[_Moved], tcp: Sequence[_Moved], sockets: Sequence[SocketPair]
+    ) -> tuple[str, str | None]:
+        if rdma:
+            return words.combine(one.word for one in (*rdma, *tcp)), None
+        if tcp and self._is_whole:
+            if self._is_tcps(sockets):
+                return words.combine(one.word for one in tcp), None
+            return "unknown", (
+                "the ranks move data to each other by TCP, and have RDMA open, which stood still: what their library "
+                "uses is not proven. Look again while they communicate, with a longer --window, or give the job's log"
+            )
+        settings = [setting for setting, _ in settings_of(self._parts[0])]
+        if self._is_whole and len(self._parts) == 1 and uses_shared_memory(self._parts[0], settings):
+            self._cite_segment(self._parts[0])
+            return "shm", None
+        return "unknown", self._step()
+
+    def _cite_segment(self, part: Part) -> None:
+        """A segment that the first rank has mapped, for people to see: the verdict stands on what is not there."""
+        pid = min(part.ranks.ranks)
+        for segment in (part.watch.facts[pid].segments or ())[:1]:
+            text = f"{segment.name} (inode {segment.place}); no RDMA device open, no TCP between ranks"
+            self._cite(part, f"/proc/{pid}/maps", 1, text, pid, "shm")
+
+    def _is_tcps(self, sockets: Sequence[SocketPair]) -> bool:
+        """Whether TCP is the data path of the job's library: RDMA is not open, or it is certain to be idle."""
+        if any(part.watch.other_fabrics for part in self._parts):
             return False
-        if any(name.startswith(_NO_VERBS) for name in self._source.list("/dev").names):
-            return False  # Omni-Path and Slingshot: nothing shows what went through them
-        if not self._has_segments() or any(_excludes_shared_memory(setting) for setting, _ in self._settings()):
-            return False
-        if after.sockets is None or any(problem.kind == "not-permitted" for problem in self._problems):
-            return False
-        owned = {pid for one in after.sockets for pid in one.pids}
-        if not owned & self._ranks.ranks.keys():
-            return False  # their sockets may lie in a network namespace of their own, which ss does not show
-        if any(pid in self._ranks.ranks for _, pid in _queue_pairs(after.consumers).values()):
-            return False
-        return not any(
-            self._is_between_ranks(one) for one in after.sockets if any(pid in self._ranks.ranks for pid in one.pids)
+        if len(self._parts) > 1 and all(one.part is one.other_part for one in sockets):
+            return False  # it says nothing about what is between the hosts
+        if all(part.has_verbs_open is False for part in self._parts):
+            return self._name != "nccl" or len(self._parts) > 1  # within a host NCCL has ways that leave no trace
+        moved = max(one.move.moved for one in sockets)
+        is_idle = all(part.is_quiet and not part.has_connected for part in self._parts)
+        return self._name == "mpi" and is_idle and moved >= _SURELY_DATA
+
+    def _status(self, verdict: str) -> tuple[str, Marks]:
+        if verdict in ("unknown", "mixed"):
+            return {"unknown": "undecided", "mixed": "mixed"}[verdict], {}
+        if verdict not in ("tcp", "ipoib"):
+            return "as-expected", {}
+        asked = [mark for part in self._parts for mark in asked_for_tcp(part, self._name)]
+        if asked:
+            return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
+        if all(part.watch.lacks_hca for part in self._parts):
+            return "as-expected", {}
+        return "fallback", reasons_of(self._parts)
+
+    def _pairs(self, moved: Sequence[_Moved], verdict: str) -> tuple[Pair, ...]:
+        words_of: dict[tuple[str, str], list[_Moved]] = {}
+        for one in moved:
+            if one.other_host is not None:
+                swapped = natural(one.other_host) < natural(one.host)
+                ends = (one.other_host, one.host) if swapped else (one.host, one.other_host)
+                if swapped or (one.host == one.other_host and (one.other_rank or 0) < (one.rank or 0)):
+                    one = one._replace(rank=one.other_rank, other_rank=one.rank)
+                words_of.setdefault(ends, []).append(one)
+        if not words_of and self._is_whole and len(self._parts) == 1 and verdict not in ("unknown", "mixed"):
+            ids = tuple(one.evidence for one in moved)
+            return (Pair(self._parts[0].host, self._parts[0].host, verdict, (), ids),)
+        return tuple(
+            Pair(
+                *ends,
+                words.combine(one.word for one in found),
+                tuple(
+                    sorted(
+                        {(a, b) for one in found if (a := one.rank) is not None and (b := one.other_rank) is not None}
+                    )
+                ),
+                tuple(dict.fromkeys(one.evidence for one in found)),
+            )
+            for ends, found in sorted(words_of.items(), key=lambda item: [natural(name) for name in item[0]])
         )
 
-    def _has_segments(self) -> bool:
-        """opal/mca/btl/vader: ``vader_segment.HOST.UID.JOB.RANK`` with the number of the job in hexadecimal."""
-        space = self._ranks.environment.get("PMIX_NAMESPACE", "")
-        if not (space.isascii() and space.isdigit() and len(space) < 11):
-            return False
-        ends = {".".join(name.rsplit(".", 2)[-2:]) for name in self._segments()}
-        return all(f"{int(space):x}.{rank}" in ends for rank in self._ranks.ranks.values())
+    def _contradictions(self, sockets: Sequence[SocketPair]) -> Iterator[Problem]:
+        """Sockets whose interface's own counters do not know of their bytes."""
+        told = set()
+        for one in sockets:
+            part, move = one.part, one.move
+            name = part.watch.interfaces.by_address.get(bare(move.socket.local.rpartition(":")[0]))
+            if one.other_part is part or name is None or (part.host, name) in told:
+                continue
+            if self._interface(part, move) is None:
+                told.add((part.host, name))
+                text = (
+                    f"{part.host}: a socket of address {move.socket.local} moved {move.moved} bytes, and {name}, which "
+                    f"has that address, {part.traffic(name)}: they went another way"
+                )
+                yield Problem("contradiction", text, None, f"/proc/{move.pid}/net/dev")
 
-    def _segments(self) -> Iterator[str]:
-        return (name for name in self._source.list(_SHARED_MEMORY).names if name.startswith("vader_segment."))
+    # -- what is known of it
 
-    # -- words about it
+    def _sees_all(self) -> bool:
+        """Whether each rank of the job was seen, on one host."""
+        places: dict[int, set[str]] = {}
+        for part in self._parts:
+            for rank in part.ranks.ranks.values():
+                if rank is None:
+                    return False
+                places.setdefault(rank, set()).add(part.host)
+        twice = [rank for rank, hosts in places.items() if len(hosts) > 1]
+        if twice:
+            first = min(twice)
+            text = (
+                f"rank {first} is on {len(places[first])} hosts: these are several jobs, or recordings of several days"
+            )
+            self.problems.append(Problem("contradiction", text))
+        return not twice and self._size is not None and set(places) == set(range(self._size))
+
+    def _hosts(self) -> set[str]:
+        return {part.host for part in self._parts}
+
+    def _rank(self, part: Part, pid: int) -> int | None:
+        return part.ranks.ranks.get(pid)
+
+    def _cite(self, part: Part, file: str, line: int, text: str, pid: int, word: str) -> int:
+        return self._book.cite(Mark(0, line, file, text, part.host, self._rank(part, pid)), "process", word)
+
+    def _layer_name(self) -> str:
+        names = [
+            library.rpartition("/")[2]
+            for part in self._parts
+            for pid in part.ranks.ranks
+            for library in (part.watch.facts[pid].libraries if pid in part.watch.facts else None) or ()
+        ]
+        if any(name.startswith(_MPI) for name in names):
+            return "mpi"
+        return "nccl" if any(name.startswith(_NCCL) for name in names) else "mpi"
 
     def _step(self) -> str:
-        have = any(pid in self._ranks.ranks for _, pid in _queue_pairs(self._after.consumers).values())
-        if self._before is None:
-            return "one sample shows nothing that moves: look at the running job itself"
-        if have:
+        if any(True for part in self._parts for _ in part.queue_pairs()):
+            shown = any(
+                one.sq_psn is not None
+                for part in self._parts
+                for one, _, _ in part.queue_pairs()
+                if one.type in CONNECTED
+            )
+            why = (
+                ""
+                if shown
+                else "; the driver shows no packet numbers, and others use the device, too: give the job's log"
+            )
             return (
                 "the ranks have queue pairs, and none moved in the window: look again while they communicate, with a "
-                "longer --window; where the driver shows no packet numbers (sq-psn), give the job's log"
+                f"longer --window{why}"
             )
-        remote = next((one for one, _, _ in self._moving_sockets() if not self._is_between_ranks(one)), None)
-        if remote is not None:
+        if elsewhere := self._elsewhere():
+            return elsewhere
+        remote = next((move for part in self._parts for move in part.tcp), None)
+        if remote is not None and not self._is_whole:
             return (
-                f"a rank moves data by TCP with {remote.peer}, and from here it cannot be seen whether that is a rank: "
-                "give the job's log, or launch it with ibkit check-mpi-transport -- mpirun ..."
+                f"a rank moves data by TCP with {remote.socket.peer}, and from here it cannot be seen whether that is "
+                "a rank: look on all hosts of the job (--hosts), or give its log"
             )
         return (
             "nothing moved in the window that can be seen and proves it: look again as root while the ranks "
-            "communicate, with a longer --window, on each of the job's hosts, or give the job's log"
+            "communicate, with a longer --window, on each of the job's hosts (--hosts), or give the job's log"
         )
 
-    def _status(self, verdict: str) -> tuple[str, dict[str, list[tuple[Mark, str]]]]:
-        if verdict == "unknown":
-            return "undecided", {}
-        if verdict == "mixed":
-            return "mixed", {}
-        if verdict not in ("tcp", "ipoib"):
-            return "as-expected", {}
-        asked = [
-            mark
-            for setting, mark in self._settings()
-            if (setting.runtime == "ucx" and leaves_tcp_to_ucx(setting))
-            or (setting.runtime == "ompi" and leaves_tcp_to_openmpi(setting, None, has_module=False))
-        ]
-        if asked:
-            return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
-        return "fallback", {}
-
-    def _settings(self) -> Iterator[tuple[Setting, Mark]]:
-        pid = min(self._ranks.ranks)
-        for number, (name, value) in enumerate(self._ranks.environment.items(), 1):
-            text = f"{name}={value}"[:400]
-            mark = Mark(0, number, f"/proc/{pid}/environ", text, self._host, self._ranks.ranks[pid])
-            said = Said(number, text, self._host, pid, self._ranks.ranks[pid])
-            if name.startswith("UCX_"):
-                yield Setting(said, "ucx", name, value), mark
-            elif name.startswith("OMPI_MCA_"):
-                yield Setting(said, "ompi", name.removeprefix("OMPI_MCA_"), value), mark
-
-    def _layer(self) -> str:
-        libraries = [
-            name.rpartition("/")[2]
-            for owner in self._after.consumers.owners
-            if owner.pid in self._ranks.ranks
-            for name in owner.libraries or ()
-        ]
-        if any(name.startswith(_MPI) for name in libraries):
-            return "mpi"
-        return next((layer for library, layer in _LAYERS if any(name.startswith(library) for name in libraries)), "mpi")
-
-    def _cite(self, file: str, line: int, text: str, pid: int, word: str) -> int:
-        return self._book.cite(Mark(0, line, file, text, self._host, self._ranks.ranks.get(pid)), "process", word)
+    def _elsewhere(self) -> str | None:
+        """What can be told of ranks in a container's network: how many bytes its interfaces moved, and no more."""
+        for part in self._parts:
+            for pid in part.ranks.ranks:
+                facts = part.watch.facts.get(pid)
+                network = facts.network if facts else None
+                if network is None or network not in part.watch.after.elsewhere:
+                    continue
+                before, after = part.watch.before.elsewhere[network], part.watch.after.elsewhere[network]
+                moved = sum(
+                    now.received_bytes + now.sent_bytes - old.received_bytes - old.sent_bytes
+                    for name, now in after.items()
+                    if (old := before.get(name))
+                )
+                return (
+                    f"process {pid} is in a network namespace of its own (a container), whose sockets are not shown "
+                    f"from here; its interfaces moved {moved} bytes, which does not tell whose. Look from inside: "
+                    f"nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
+                )
+        return None
 
 
-def _queue_pairs(consumers: Consumers) -> dict[tuple[str, int, int | None], tuple[QueuePair, int]]:
-    """Queue pairs of processes with their owner's pid, by device, number and peer."""
-    return {
-        (one.device, one.qpn, one.remote_qpn): (one, owner.pid)
-        for one in consumers.queue_pairs
-        if (owner := consumers.owners[one.owner]).kind == PROCESS and owner.pid is not None
-    }
+def _told(move: RdmaMove, seconds: float) -> str:
+    one = move.after
+    peer = f" peer qpn {one.remote_qpn}" if one.type in CONNECTED else ""
+    text = f"{one.device}/{one.port} qpn {one.qpn}{peer} {one.type} RTS pid {move.pid}"
+    return f"{text}: {_known(move.sent)} packets sent, {_known(move.received)} received in {seconds:.3f} s"
 
 
-def _moved(before: int | None, after: int | None) -> int | None:
-    """Packets between two packet numbers, which have 24 bits; None where the driver shows none."""
-    return None if before is None or after is None else (after - before) & _PSN_MASK
-
-
-def _address(text: str) -> str:
-    """``10.0.0.1:22``, ``[::ffff:10.0.0.1]:22``, ``[fe80::1%ib0]:22`` without its port, brackets and zone."""
-    address = text.rpartition(":")[0].strip("[]").partition("%")[0]
-    return address.removeprefix("::ffff:") if "." in address else address
+def _rate(count: int, seconds: float, what: str) -> str:
+    """``980131 bytes in 2.003 s, 489.3 k/s``."""
+    if not seconds:
+        return f"{count} {what}"
+    rate = count / seconds
+    unit, size = next(
+        (unit, size) for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)) if rate >= size or size == 1
+    )
+    return f"{count} {what} in {seconds:.3f} s, {rate / size:.1f} {unit}{'B' if what == 'bytes' else ''}/s"
 
 
 def _known(packets: int | None) -> str:
     return "?" if packets is None else str(packets)
-
-
-def _excludes_shared_memory(setting: Setting) -> bool:
-    return leaves_no_shared_memory(setting) or setting.name == "UCX_TLS"

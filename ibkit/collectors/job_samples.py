@@ -1,0 +1,285 @@
+"""What a job's processes on a host move: two samples, as cheap as they can be, and what stands around them.
+
+The first sample finds the processes and the owners of sockets, for which `ss -p` walks through all of /proc; the second
+one asks only for what moves, and a socket is the same one where its addresses and its inode are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from ibkit.collectors.absence import NO_DEVICE
+from ibkit.collectors.consumers import command_of
+from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.pci import rdma_adapters
+from ibkit.collectors.processes import PROC, mapped_libraries
+from ibkit.collectors.ranks import Ranks, ranks_of_target
+from ibkit.collectors.sysfs import CLASS
+from ibkit.model.host import HostHcas
+from ibkit.model.job_watch import RankFacts, Sample, SeenQueuePair, Segment, Traffic
+from ibkit.parsers import rdma, ss_tcp
+from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.ip_json import parse_addresses
+from ibkit.parsers.lines import count_of
+from ibkit.parsers.rdma import RdmaRow
+from ibkit.parsers.records import NamedTuple
+from ibkit.sources.base import CommandAnswer, Source
+
+SOCKETS = ("ss", "-tinepH")
+SOCKETS_AGAIN = ("ss", "-tineH")
+ADDRESSES = ("ip", "-j", "-d", "addr")
+#: Netlink dumps of a host with many sockets (seconds).
+DEADLINE_SECONDS = 20.0
+#: The packets of a port: PortCounters (on Ethernet those of RoCE only), else what the driver counts (rxe; efa, bnxt).
+_PACKETS = (
+    ("counters/port_xmit_packets", "counters/port_rcv_packets"),
+    ("hw_counters/sent_pkts", "hw_counters/rcvd_pkts"),
+    ("hw_counters/tx_pkts", "hw_counters/rx_pkts"),
+)
+#: Fabrics that nothing here shows the traffic of: Omni-Path and Slingshot.
+_NO_VERBS = ("hfi1", "cxi")
+_INTERFACE = re.compile(r"^ *([^\s:]{1,40}): *([0-9 ]{1,400})$", re.MULTILINE)
+_MEMLOCK = re.compile(r"^Max locked memory +(unlimited|[0-9]{1,20}) ", re.MULTILINE)
+_CAPABILITIES = re.compile(r"^CapEff:\t([0-9a-f]{1,16})$", re.MULTILINE)
+_IPC_LOCK = 14
+_NETWORK = re.compile(r"net:\[([0-9]{1,19})\]\Z")
+_SEGMENT = re.compile(r"([0-9a-f]{1,8}:[0-9a-f]{1,8} [0-9]{1,20}) (/.*)\Z")
+#: Ranks of one host whose memory maps are looked at for shared segments.
+_MAX_MAPS = 1024
+
+
+class Interfaces(NamedTuple):
+    """The host's addresses with the interface that has each, and which interfaces are IPoIB."""
+
+    by_address: Mapping[str, str]
+    ipoib: frozenset[str]
+
+
+class JobWatch(NamedTuple):
+    """A host between two samples, ``seconds`` apart.
+
+    ``owners`` are the processes of the jobs' ranks by the ids of their threads; ``contexts`` the ids that have each
+    RDMA device open, None where nobody could list them; ``lacks_hca`` tells whether there is none, not even one
+    without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of.
+    """
+
+    host: str
+    jobs: tuple[Ranks, ...]
+    seconds: float
+    before: Sample
+    after: Sample
+    owners: Mapping[int, int]
+    contexts: Mapping[str, frozenset[int]] | None
+    interfaces: Interfaces
+    hcas: HostHcas
+    lacks_hca: bool | None
+    other_fabrics: tuple[str, ...]
+    network: int | None
+    facts: Mapping[int, RankFacts]
+    problems: tuple[Problem, ...] = ()
+
+
+def watch_job(
+    host: str, target: str, first: Source, later: Source, wait: Callable[[dict[int, int | None]], float]
+) -> JobWatch:
+    """Look at the ranks of ``target`` twice; ``wait`` gets them, lets the window pass and says how long it was (s).
+
+    Raises UnreadableInput where there is no such job on the host.
+    """
+    jobs = ranks_of_target(first, target)
+    pids = sorted({pid for job in jobs for pid in job.ranks})
+    hcas = collect_hcas(first, host, whole=False)
+    ports = [f"{hca.name}/{port.port}" for hca in hcas.hcas for port in hca.ports]
+    networks = {pid: _network(first, pid) for pid in pids}
+    own = _network(first, "self")
+    elsewhere = {number: pid for pid, number in reversed(networks.items()) if number not in (None, own) and own}
+    owners = {}
+    contexts = None
+    has_device = bool(first.list(CLASS).names)
+    if has_device:
+        owners = {thread: pid for pid in pids for thread in _threads(first, pid)}
+        contexts = _contexts(first, pids)
+    addresses = _interfaces(first)
+    before = _sample(first, SOCKETS, has_device, ports, elsewhere)
+    seconds = wait({pid: rank for job in jobs for pid, rank in job.ranks.items()})
+    after = _sample(later, SOCKETS_AGAIN, has_device, ports, elsewhere)
+    leaders = {min(job.ranks) for job in jobs}
+    with_maps = set(pids) if len(pids) <= _MAX_MAPS and not _moves_much(before, after) else leaders
+    facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps) for pid in pids}
+    fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
+    problems = [*(problem for job in jobs for problem in job.problems), *before.problems, *_second(before, after)]
+    if own and (hidden := [pid for pid in pids if networks[pid] is None]):
+        what = f"sockets, limits and libraries of process {hidden[0]}"
+        more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+        text = f"{what}{more}: only their user and root may look"
+        problems.append(Problem("not-permitted", text, None, f"{PROC}/PID"))
+    return JobWatch(
+        host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
+        facts, tuple(problems),
+    )  # fmt: skip
+
+
+def _lacks_hca(source: Source, hcas: HostHcas) -> bool | None:
+    if hcas.hcas:
+        return False
+    return not rdma_adapters(source) if any(problem.kind == NO_DEVICE for problem in hcas.problems) else None
+
+
+def _second(before: Sample, after: Sample) -> Iterator[Problem]:
+    """Problems of the second sample that the first one has not had."""
+    told = {(problem.kind, problem.text) for problem in before.problems}
+    return (problem for problem in after.problems if (problem.kind, problem.text) not in told)
+
+
+def _moves_much(before: Sample, after: Sample) -> bool:
+    """Whether something moves that makes shared memory a matter of no interest: it is only what is left."""
+    old = {(one.device, one.qpn): one for one in before.queue_pairs or ()}
+    if any((was := old.get((one.device, one.qpn))) and was.sq_psn != one.sq_psn for one in after.queue_pairs or ()):
+        return True
+    bytes_before = {(one.local, one.peer): one.acked_bytes or 0 for one in before.sockets or () if one.pids}
+    return any(
+        (one.acked_bytes or 0) - bytes_before.get((one.local, one.peer), one.acked_bytes or 0) > 1 << 24
+        for one in after.sockets or ()
+    )
+
+
+def _sample(
+    source: Source, sockets: tuple[str, ...], has_device: bool, ports: Sequence[str], elsewhere: Mapping[int, int]
+) -> Sample:
+    problems: list[Problem] = []
+    return Sample(
+        _queue_pairs(source, problems) if has_device else (),
+        _sockets(source, sockets, problems),
+        {port: counted for port in ports if (counted := _packets(source, port))},
+        _traffic(source, "self"),
+        {number: _traffic(source, pid) for number, pid in elsewhere.items()},
+        tuple(problems),
+    )
+
+
+def _queue_pairs(source: Source, problems: list[Problem]) -> tuple[SeenQueuePair, ...] | None:
+    rows = _rows(source, rdma.QP, problems)
+    if rows is None:
+        return None
+    found = []
+    count = 0
+    for row in rows:
+        pid, number = row.number("pid") or None, row.number("lqpn")
+        count += pid is not None
+        if number is not None:
+            found.append(
+                SeenQueuePair(
+                    count, row.device, row.port, number, row.number("rqpn"), row.text("type"), row.text("state"),
+                    row.number("rq-psn"), row.number("sq-psn"), pid, row.text("comm"),
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _rows(source: Source, kind: str, problems: list[Problem] | None) -> list[RdmaRow] | None:
+    answer = source.run(command_of(kind), deadline_seconds=DEADLINE_SECONDS)
+    if answer.failure or answer.exit_status not in (0, None):
+        if problems is not None:
+            problems.append(_failed(answer, "queue pairs cannot be listed"))
+        return None
+    try:
+        return [row for row in rdma.parse(answer.out, source=answer.command).value if row.kind == kind]
+    except NotThisFormat:
+        return None if answer.stdout.strip() else []
+
+
+def _contexts(source: Source, pids: Iterable[int]) -> Mapping[str, frozenset[int]] | None:
+    """Who has each device open, by the kernel's list; where it has none (before 5.14), by the ranks' open files."""
+    rows = _rows(source, rdma.CTX, None)
+    found: dict[str, set[int]] = {}
+    if rows:
+        for row in rows:
+            found.setdefault(row.device, set()).add(row.number("pid") or 0)
+        return {device: frozenset(owners) for device, owners in found.items()}
+    devices = {
+        entry.name: (source.read(f"/sys/class/infiniband_verbs/{entry.name}/ibdev").text or "").strip()
+        for entry in source.list("/sys/class/infiniband_verbs").entries or ()
+        if entry.name.startswith("uverbs")
+    }
+    for pid in pids:
+        listing = source.list(f"{PROC}/{pid}/fd")
+        if listing.entries is None:
+            return None
+        for entry in listing.entries:
+            node = (entry.target or "").rpartition("/")[2]
+            if node.startswith("uverbs"):
+                found.setdefault(devices.get(node) or node, set()).add(pid)
+    return {device: frozenset(owners) for device, owners in found.items()}
+
+
+def _sockets(source: Source, command: tuple[str, ...], problems: list[Problem]) -> tuple[ss_tcp.TcpSocket, ...] | None:
+    answer = source.run(command, deadline_seconds=DEADLINE_SECONDS)
+    if answer.failure or answer.exit_status not in (0, None):
+        problems.append(_failed(answer, "TCP sockets cannot be listed"))
+        return None
+    return ss_tcp.parse(answer.out, source=answer.command).value
+
+
+def _failed(answer: CommandAnswer, what: str) -> Problem:
+    said = answer.failure or next(iter(answer.err.strip().splitlines()), f"exit status {answer.exit_status}")
+    return Problem("tool-failed", f"{what}: {said[:400]}", None, answer.command)
+
+
+def _packets(source: Source, port: str) -> tuple[int, int] | None:
+    device, _, number = port.partition("/")
+    for names in _PACKETS:
+        counts = [
+            count_of((source.read(f"{CLASS}/{device}/ports/{number}/{name}").text or "").strip()) for name in names
+        ]
+        if counts[0] is not None and counts[1] is not None:
+            return counts[0], counts[1]
+    return None
+
+
+def _traffic(source: Source, pid: int | str) -> dict[str, Traffic]:
+    """proc_pid_net(5): received bytes and packets are columns 1 and 2, sent ones 9 and 10."""
+    found = {}
+    for name, text in _INTERFACE.findall(source.read(f"{PROC}/{pid}/net/dev").text or ""):
+        numbers = [int(word) for word in text.split() if len(word) < 21]
+        if len(numbers) >= 10:
+            found[name] = Traffic(numbers[0], numbers[1], numbers[8], numbers[9])
+    return found
+
+
+def _interfaces(source: Source) -> Interfaces:
+    answer = source.run(ADDRESSES, deadline_seconds=DEADLINE_SECONDS)
+    try:
+        found = parse_addresses(answer.out).value
+    except NotThisFormat:
+        return Interfaces({}, frozenset())
+    by_address = {address.split("/")[0]: one.name for one in found for address in one.addresses}
+    return Interfaces(by_address, frozenset(one.name for one in found if one.link_type == "infiniband"))
+
+
+def _threads(source: Source, pid: int) -> Iterator[int]:
+    yield pid
+    yield from (int(name) for name in source.list(f"{PROC}/{pid}/task").names if name.isdigit() and len(name) < 11)
+
+
+def _network(source: Source, pid: int | str) -> int | None:
+    for entry in source.list(f"{PROC}/{pid}/ns").entries or ():
+        if found := _NETWORK.match(entry.target or ""):
+            return int(found[1])
+    return None
+
+
+def _facts(source: Source, pid: int, network: int | None, *, maps: bool) -> RankFacts:
+    limit = _MEMLOCK.search(source.read(f"{PROC}/{pid}/limits").text or "")
+    rights = _CAPABILITIES.search(source.read(f"{PROC}/{pid}/status").text or "")
+    text = source.read(f"{PROC}/{pid}/maps").text if maps else None
+    nodes = source.list(f"{PROC}/{pid}/root/dev/infiniband")
+    segments = (_SEGMENT.match(line) for line in (text or "").split("\n"))
+    return RankFacts(
+        network,
+        None if not limit else limit[1] if limit[1] == "unlimited" else int(limit[1]),
+        bool(int(rights[1], 16) >> _IPC_LOCK & 1) if rights else None,
+        None if text is None else mapped_libraries(text),
+        None if text is None else tuple(Segment(found[1], found[2]) for found in segments if found),
+        nodes.names if nodes.entries is not None else () if nodes.error == "ENOENT" else None,
+    )

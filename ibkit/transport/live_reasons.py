@@ -1,0 +1,93 @@
+"""Why the ranks of a running job use TCP, as far as their environment, limits and device nodes prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ibkit.parsers.job_facts import Said, Setting
+from ibkit.transport.evidence import MAX_TEXT, Mark
+from ibkit.transport.live_moves import Part
+from ibkit.transport.mpi_settings import leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+
+#: With so little (64 KiB was Linux's limit for long) no queue pair with buffers can be made (bytes).
+_NO_VERBS_BYTES = 64 << 10
+_UCX = "/libucp"
+#: Of each kind of evidence a line for so many ranks.
+_SHOWN = 5
+
+Marks = dict[str, list[tuple[Mark, str]]]
+
+
+def settings_of(part: Part) -> Iterator[tuple[Setting, Mark]]:
+    """The variables of the first rank of this host that choose a transport."""
+    pid = min(part.ranks.ranks)
+    rank = part.ranks.ranks[pid]
+    for number, (name, value) in enumerate(part.ranks.environment.items(), 1):
+        text = f"{name}={value}"[:MAX_TEXT]
+        mark = Mark(0, number, f"/proc/{pid}/environ", text, part.host, rank)
+        said = Said(number, text, part.host, pid, rank)
+        if name.startswith("UCX_"):
+            yield Setting(said, "ucx", name, value), mark
+        elif name.startswith("OMPI_MCA_"):
+            yield Setting(said, "ompi", name.removeprefix("OMPI_MCA_"), value), mark
+        elif name.startswith(("NCCL_", "RCCL_")):
+            yield Setting(said, "nccl", name, value), mark
+        elif name.startswith(("MPIR_CVAR_", "PSM2_", "PSM3_")):
+            yield Setting(said, "mpich", name, value), mark
+
+
+def asked_for_tcp(part: Part, layer: str) -> list[Mark]:
+    """The settings that leave this layer nothing but TCP."""
+    return [mark for setting, mark in settings_of(part) if _leaves_tcp(setting, part, layer)]
+
+
+def reasons_of(parts: Sequence[Part]) -> Marks:
+    """What the ranks' limits and device nodes, and the ports, prove; for each host that has an HCA."""
+    found: Marks = {}
+    for part in parts:
+        ports = [(hca, port) for hca in part.watch.hcas.hcas for port in hca.ports]
+        if not ports:
+            without_driver = part.watch.lacks_hca is False and not part.watch.hcas.hcas
+            for problem in part.watch.hcas.problems if without_driver else ():
+                mark = Mark(0, 1, problem.source or "", problem.text[:MAX_TEXT], part.host, None)
+                found.setdefault("noport", []).append((mark, "failure"))
+            continue
+        if all(port.state not in (None, "Active") for _, port in ports):
+            for row, (hca, port) in enumerate(ports[:_SHOWN], 1):
+                text = f"{hca.name} port {port.port}: state {port.state}, {port.physical_state or '?'}"
+                place = f"/sys/class/infiniband/{hca.name}/ports/{port.port}/state"
+                found.setdefault("noport", []).append((Mark(0, row, place, text, part.host, None), "failure"))
+            continue
+        if any(port.state == "Active" for _, port in ports):
+            for pid, rank in sorted(part.ranks.ranks.items()):
+                for id, mark in _of_rank(part, pid, rank):
+                    found.setdefault(id, []).append((mark, "failure"))
+    return {id: marks[:_SHOWN] for id, marks in found.items()}
+
+
+def _of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]]:
+    facts = part.watch.facts.get(pid)
+    if facts is None:
+        return
+    if facts.nodes is not None and not any(name.startswith("uverbs") for name in facts.nodes):
+        text = f"no device node (uverbs) in /dev/infiniband as process {pid} sees it"
+        yield "nodev", Mark(0, 1, f"/proc/{pid}/root/dev/infiniband", text, part.host, rank)
+    elif isinstance(facts.memlock, int) and facts.memlock <= _NO_VERBS_BYTES and facts.may_lock is False:
+        text = f"Max locked memory {facts.memlock} bytes (soft limit), without CAP_IPC_LOCK"
+        yield "memlock", Mark(0, 1, f"/proc/{pid}/limits", text, part.host, rank)
+
+
+def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
+    if layer == "nccl":
+        return (setting.name, setting.value) == ("NCCL_IB_DISABLE", "1") or (
+            setting.name == "NCCL_NET" and setting.value.lower() == "socket"
+        )
+    if setting.runtime == "ucx":
+        return leaves_tcp_to_ucx(setting) and _uses_ucx(part)
+    return setting.runtime == "ompi" and leaves_tcp_to_openmpi(setting, None, has_module=False)
+
+
+def _uses_ucx(part: Part) -> bool:
+    """Whether the first rank has UCX loaded, as far as that could be seen."""
+    facts = part.watch.facts.get(min(part.ranks.ranks))
+    return facts is None or facts.libraries is None or any(_UCX in library for library in facts.libraries)
