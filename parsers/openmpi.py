@@ -121,8 +121,8 @@ OpenMpiFact = (
 )
 
 #: Sentences that begin a help message, its topic, and whether the job ends by it. Sources: help-mpi-btl-base.txt,
-#: help-mpi-btl-openib.txt, help-mpi-btl-openib-cpc-base.txt, help-mtl-psm2.txt, help-mpi-runtime.txt,
-#: help-mpi-bml-r2.txt, help-mca-base.txt.
+#: help-mpi-btl-openib.txt, help-mpi-btl-openib-cpc-{base,rdmacm}.txt, help-mtl-{psm,psm2,ofi}.txt,
+#: help-mpi-runtime.txt, help-mpi-bml-r2.txt, help-mca-base.txt.
 _HELP = (
     ("A high-performance Open MPI point-to-point messaging module", "no-nics", False),
     ("but there are no active ports detected (or Open MPI was unable to use", "no-port", False),
@@ -133,7 +133,14 @@ _HELP = (
     ("allocate some locked memory.", "memlock", False),
     ("No OpenFabrics connection schemes reported that they were able to be", "no-cpc", False),
     ("One or more nonexistent OpenFabrics devices/ports were", "device-missing", False),
+    ("The OpenFabrics (openib) BTL failed to initialize while trying to", "create-queue", False),
+    ("No OpenFabrics devices of the right type were found within", "no-devices", False),
+    ("It appears that an OpenFabrics device does not have an IP address", "no-cpc", False),
     ("A process failed to create a queue pair.", "resources", False),
+    ("PSM was unable to open an endpoint", "psm2", False),
+    ("Initialization of PSM library failed", "psm2", False),
+    ("Open MPI failed an OFI Libfabric library call", "ofi-call", False),
+    ("The OFI MTL was not able to find endpoint information for a remote", "ofi-call", False),
     ("PSM2 was unable to open an endpoint", "psm2", False),
     ("Initialization of PSM2 library failed", "psm2", False),
     ("The InfiniBand retry count between two MPI processes has been", "connection-lost", True),
@@ -151,7 +158,14 @@ _AGGREGATED = {
     ("help-mpi-btl-openib.txt", "no device params found"): "no-parameters",
     ("help-mpi-btl-openib.txt", "init-fail-no-mem"): "memlock",
     ("help-mpi-btl-openib.txt", "nonexistent port"): "device-missing",
+    ("help-mpi-btl-openib.txt", "no devices right type"): "no-devices",
     ("help-mpi-btl-openib-cpc-base.txt", "no cpcs for port"): "no-cpc",
+    ("help-mpi-btl-openib-cpc-base.txt", "ibv_create_qp failed"): "resources",
+    ("help-mpi-btl-openib-cpc-rdmacm.txt", "no valid ip"): "no-cpc",
+    ("help-mtl-psm.txt", "psm init"): "psm2",
+    ("help-mtl-psm.txt", "unable to open endpoint"): "psm2",
+    ("help-mtl-ofi.txt", "OFI call fail"): "ofi-call",
+    ("help-mtl-ofi.txt", "modex failed"): "ofi-call",
     ("help-mtl-psm2.txt", "psm2 init"): "psm2",
     ("help-mtl-psm2.txt", "unable to open endpoint"): "psm2",
 }
@@ -368,8 +382,11 @@ class _Help:
         device = get("local device") or get("local adapter") or get("device name") or get("device")
         if device and (port := get("local port")) and ":" not in device:
             device = f"{device}:{port}"
+        topic = self._topic
+        if topic == "create-queue" and "Cannot allocate memory" in (get("error") or ""):
+            topic = "memlock"
         detail = get("module") or get("cpcs attempted") or get("memlock limit") or get("nonexistent entities")
-        return Failure(self._said._replace(host=host), "ompi", self._topic, self._is_fatal, host, device, detail)
+        return Failure(self._said._replace(host=host), "ompi", topic, self._is_fatal, host, device, detail)
 
 
 _NAME = re.compile(r"\[\[\d{1,10},\d{1,10}\],(\d{1,9})\]: ")
