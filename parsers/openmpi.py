@@ -133,7 +133,7 @@ _HELP = (
     ("allocate some locked memory.", "memlock", False),
     ("No OpenFabrics connection schemes reported that they were able to be", "no-cpc", False),
     ("One or more nonexistent OpenFabrics devices/ports were", "device-missing", False),
-    ("The OpenFabrics (openib) BTL failed to initialize while trying to", "create-queue", False),
+    ("create an internal queue.  This typically indicates a failed", "create-queue", False),
     ("No OpenFabrics devices of the right type were found within", "no-devices", False),
     ("It appears that an OpenFabrics device does not have an IP address", "no-cpc", False),
     ("A process failed to create a queue pair.", "resources", False),

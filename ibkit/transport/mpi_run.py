@@ -192,7 +192,8 @@ class Run:
             verdict = words.combine(path.word for path in other)
             if len(self._hosts) < 2 and any(path.needs_hosts for path in other):
                 return "unknown", ()
-            if len(self._hosts) > 2 or verdict in ("unknown", "mixed"):
+            is_split = verdict == "mixed" and all(path.word == "mixed" for path in other)  # by size, in each process
+            if len(self._hosts) > 2 or (verdict in ("unknown", "mixed") and not is_split):
                 return verdict, self._pairs(local, book)
             a, b = sorted((self._hosts[0], self._hosts[-1]))
             is_elsewhere = local or silent > 0 or any(path.is_between for path in other)
