@@ -41,7 +41,7 @@ _SHAPES = re.compile(
         )
     )
     # A line of LSF's report that goes on.
-    + rb"|(?m:^ {8,40}<\*)"
+    + rb"| {8}<\*"
 )  # fmt: skip
 
 

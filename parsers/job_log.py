@@ -63,7 +63,7 @@ class JobLog:
     """Iterate over it once for the facts of one stream, in the order of their lines. Never raises on bad lines."""
 
     def __init__(self, stream: Stream) -> None:
-        self.scanner = Scanner(stream, worth, nccl.fact_of, nccl.NUMBER)
+        self.scanner = Scanner(stream, worth, nccl.fact_of)
 
     def __iter__(self) -> Iterator[Fact]:
         readers = _Readers()
@@ -72,13 +72,11 @@ class JobLog:
             if self.scanner.is_open:
                 yield from readers.read_open(line)
                 return
-            if b" NCCL INFO Channel " in raw and b"[[" not in raw and b"UCX " not in raw:
-                yield from nccl.read(line)  # most lines of a large log, and nobody else's
-            else:
-                yield from readers.read(line)
+            yield from readers.read(line, shape(raw))
         yield from readers.finish()
 
 
+_MAX_SHAPES = 10_000
 #: Readers for which each line stands alone.
 _STATELESS = (
     verbs_messages, intel_mpi, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes,
@@ -86,23 +84,32 @@ _STATELESS = (
 
 
 class _Readers:
-    """All readers of one stream."""
+    """All readers of one stream, and which of them a line's shape is worth something to."""
 
     def __init__(self) -> None:
         self._of_openmpi = openmpi.Reader()
         self._of_ucx = ucx.Reader()
         self._of_settings = job_settings.Reader()
         self._of_allocations = allocations.Reader()
+        self._all: tuple[tuple[Callable[[bytes], int], Callable[[Line], Iterator[Fact]]], ...] = (
+            (nccl.worth, nccl.read),
+            (openmpi.worth, self._of_openmpi.read),
+            (ucx.worth, self._of_ucx.read),
+            *((reader.worth, reader.read) for reader in _STATELESS),
+            (job_settings.worth, self._of_settings.read),
+            (allocations.worth, self._of_allocations.read),
+        )
+        self._by_shape: dict[bytes, list[Callable[[Line], Iterator[Fact]]]] = {}
 
-    def read(self, line: Line) -> Iterator[Fact]:
-        """What they say of a line."""
-        yield from nccl.read(line)
-        yield from self._of_openmpi.read(line)
-        yield from self._of_ucx.read(line)
-        for reader in _STATELESS:
-            yield from reader.read(line)
-        yield from self._of_settings.read(line)
-        yield from self._of_allocations.read(line)
+    def read(self, line: Line, form: bytes) -> Iterator[Fact]:
+        """What they say of a line of this shape."""
+        readers = self._by_shape.get(form)
+        if readers is None:
+            if len(self._by_shape) >= _MAX_SHAPES:
+                self._by_shape.clear()
+            readers = self._by_shape[form] = [read for worth, read in self._all if worth(form) != IGNORE]
+        for read in readers:
+            yield from read(line)
 
     def finish(self) -> Iterator[Fact]:
         """What was not ended when the stream did."""
@@ -119,7 +126,7 @@ class _Readers:
 
         def told(text: str) -> list[Fact]:
             readers = copy.deepcopy(self)
-            return [*readers.read(line._replace(text=text)), *readers.finish()]
+            return [*readers.read(line._replace(text=text), shape(text.encode())), *readers.finish()]
 
         found, longer = told(line.text), [told(line.text + more) for more in ("7", "x", " x")]
         sure = [_without_device(fact) for fact in found]
@@ -191,7 +198,9 @@ _ANCHORS = tuple(
         # PyTorch, Horovod
         b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",
         b"_backend=", b"Backend: ", b"initialization opt", b" connected to", b"Unable to find",
-        b"PSM3", b"MPICH_", b"DAPL", b"Device: ", b"=ch3:", b"configure: ", b"handle_cqe", b"Opened fabric",
+        b"PSM3", b"MPICH_", b"an internal queue", b" (MCA v",
+        b"DAPL", b"Device: ", b"=ch3:", b"configure: ", b"handle_cqe",
+        b"Opened fabric",
         b"-mca ", b"\\", b"Fatal error",
     )
 )  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import compress, count, filterfalse
+from itertools import filterfalse
 from typing import Protocol
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
@@ -29,11 +29,8 @@ MAX_REMEMBERED_BYTES = 16 << 20
 MAX_REMEMBERED = 100_000
 #: Different facts of bulk lines, see Scanner.
 MAX_FACTS = 64_000
-#: Where most lines of a block are new as they stand (times in front), this many blocks are not compared whole.
-BLOCKS_APART = 16
 
 _VARYING = b"0123456789abcdef"
-_NOTHING = re.compile(rb"\b\B")
 
 #: What a shape is worth: nothing, a look at each such line that was not seen before, a look at each such line (a row
 #: of a table, a field of a message), a look at each new fact among many lines alike.
@@ -75,8 +72,8 @@ class Scanner:
     """The lines of one stream whose shape ``worth`` finds telling, in order, each with its number.
 
     ``worth(shape)`` answers IGNORE, KEEP, CONTEXT or BULK; ``fact(line)`` is what makes a line of bulk different from
-    another, and what it is about, in general; ``number`` matches what of it makes no difference. Exact repetitions are
-    dropped, as far as they are remembered.
+    another, and what it is about, in general. Repetitions are dropped, as far as they are remembered; the time in front
+    of a line makes it no other one.
 
     After the iteration ``lines`` and ``size`` (bytes) tell how much was read, ``problems`` what was cut,
     ``nul_bytes`` is the number of NULs in the first block; ``is_coarse`` is True where there were too many facts in
@@ -88,7 +85,6 @@ class Scanner:
         stream: Stream,
         worth: Callable[[bytes], int],
         fact: Callable[[bytes], tuple[Hashable, Hashable]],
-        number: re.Pattern[bytes] = _NOTHING,
     ) -> None:
         self.lines = 0
         self.size = 0
@@ -99,13 +95,12 @@ class Scanner:
         self._stream = stream
         self._worth = worth
         self._fact = fact
-        self._number = number
         self._shapes = _Shapes(worth)
-        self._seen = _Memory()
         self._facts: set[Hashable] = set()
-        self._bulk: set[bytes] = set()
-        self._bulk_bytes = 0
-        self._apart = 0
+        self._seen = _Memory()
+        self._known: set[bytes] = set()
+        self._known_bytes = 0
+        self._clock = _Clock()
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         for block, end in self._blocks():
@@ -123,37 +118,35 @@ class Scanner:
             if b"\r" in block:
                 pieces, numbers = _carriage_returns(block, first)
                 block = b"\n".join(pieces)
-        if self._apart:
-            self._apart -= 1
-        elif self._bulk and numbers is None:
-            lines = self._number.sub(b"", block).split(b"\n")
-            fresh = list(filterfalse(self._bulk.__contains__, lines))
-            if len(fresh) * 2 > len(lines):
-                self._apart = BLOCKS_APART
-            elif not self._shapes.among(set(b"\n".join(fresh).translate(None, _VARYING).split(b"\n"))):
-                self.lines += len(lines)
-                return
-        shapes = block.translate(None, _VARYING).split(b"\n")
-        self.lines = numbers[-1] if numbers else self.lines + len(shapes)
-        telling = self._shapes.among(set(shapes))
-        if not telling:
+        lines = block.split(b"\n")
+        bare = self._clock.without_times(lines)
+        self.lines = numbers[-1] if numbers else self.lines + len(lines)
+        is_known = self._known.__contains__
+        fresh = list(filterfalse(is_known, bare))
+        if not fresh:
             return
-        numbered = zip(numbers or count(first), block.split(b"\n"), shapes, strict=False)
-        for number, line, form in compress(numbered, map(telling.__contains__, shapes)):
-            worth = telling[form]
-            if worth == BULK:
-                is_new = self._is_news(line)
-                self._remember(self._number.sub(b"", line))
-            else:
-                is_new = self._seen.add(line, len(line))
-            if is_new or worth == CONTEXT:
-                yield number, self._cut(number, line)
+        shapes = b"\n".join(fresh).translate(None, _VARYING).split(b"\n")
+        telling = self._shapes.among(set(shapes))
+        places: list[int] = []
+        looked_into = []
+        for at in [at for at, form in enumerate(shapes) if form in telling]:
+            key, worth = fresh[at], telling[shapes[at]]
+            if worth != CONTEXT:
+                looked_into.append(key)
+            if worth == CONTEXT or (self._is_news(key) if worth == BULK else self._seen.add(_INNER_TIME.sub(b"", key))):
+                places = places or [place for place, line in enumerate(bare) if not is_known(line)]
+                number = numbers[places[at]] if numbers else first + places[at]
+                yield number, self._cut(number, lines[places[at]])
+        self._remember(looked_into)
 
-    def _remember(self, line: bytes) -> None:
-        """A line of bulk that was looked into need not be again."""
-        if self._bulk_bytes < MAX_REMEMBERED_BYTES and line not in self._bulk:
-            self._bulk.add(line)
-            self._bulk_bytes += len(line) + 100
+    def _remember(self, lines: list[bytes]) -> None:
+        """Lines that were looked into need not be again."""
+        for line in lines:
+            if self._known_bytes >= MAX_REMEMBERED_BYTES:
+                return
+            if line not in self._known:
+                self._known.add(line)
+                self._known_bytes += len(line) + 100
 
     def _is_news(self, line: bytes) -> bool:
         """Whether a line of bulk says something new."""
@@ -225,6 +218,38 @@ def _carriage_returns(block: bytes, number: int) -> tuple[list[bytes], list[int]
     return pieces, numbers
 
 
+#: A date and a time: ISO 8601 and its relatives, and Open MPI's --timestamp-output.
+_TIME = re.compile(
+    rb"[\[(<]?\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?[ :]?"
+    rb"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
+)
+#: UCX puts the time into its own lines.
+_INNER_TIME = re.compile(rb"\[\d{9,11}\.\d{1,9}\] ")
+_DIGITS = b"0123456789"
+
+
+class _Clock:
+    """The time that stands in front of a log's lines, as launchers and collectors put it there."""
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._form = b""
+
+    def without_times(self, lines: list[bytes]) -> list[bytes]:
+        """The lines of a block without their times; those that have none, or another form of it, are as they are."""
+        width, form = self._width, self._form
+        if not width or lines[0][:width].translate(None, _DIGITS) != form:
+            found = _TIME.match(lines[0])
+            self._width = width = found.end() if found else 0
+            self._form = form = lines[0][:width].translate(None, _DIGITS)
+        if not width:
+            return lines
+        forms = [line[:width].translate(None, _DIGITS) for line in lines]
+        if len(set(forms)) == 1:
+            return [line[width:] for line in lines]
+        return [line[width:] if found == form else line for line, found in zip(lines, forms, strict=True)]
+
+
 class _Shapes:
     """Which shapes were looked at and what they are worth, forgotten and learned anew when they are too many."""
 
@@ -256,10 +281,10 @@ class _Memory:
     """What was seen, within bounds."""
 
     def __init__(self) -> None:
-        self._seen: set[Hashable] = set()
+        self._seen: set[bytes] = set()
         self._size = 0
 
-    def add(self, thing: Hashable, size: int) -> bool:
+    def add(self, thing: bytes) -> bool:
         """Whether it is new, as far as is remembered."""
         if thing in self._seen:
             return False
@@ -267,7 +292,7 @@ class _Memory:
             self._seen.clear()
             self._size = 0
         self._seen.add(thing)
-        self._size += size
+        self._size += len(thing)
         return True
 
 

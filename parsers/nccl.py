@@ -196,10 +196,6 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-#: What of most channel lines tells nothing: the channel's number.
-NUMBER = re.compile(rb" INFO Channel \d\d/\d : ")
-
-
 def fact_of(line: bytes) -> tuple[Hashable, Hashable]:
     """What a channel line says apart from the channel's number: who, and from where to where by what; and by what."""
     head, _, tail = line.partition(b" NCCL INFO ")
