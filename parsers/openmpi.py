@@ -88,6 +88,14 @@ class Component(NamedTuple):
     name: str
 
 
+class Installed(NamedTuple):
+    """``ompi_info`` lists a component of a framework: what a build has, which may not be the job's."""
+
+    said: Said
+    framework: str
+    name: str
+
+
 class HostRanks(NamedTuple):
     """A row of the comm_method table's first part; ``ranks`` is empty where it was cut short."""
 
@@ -104,20 +112,52 @@ class Cell(NamedTuple):
     methods: tuple[str, ...]
 
 
+class Row(NamedTuple):
+    """Host ``number``'s line of the matrix: the methods to each host, none where no connection is known."""
+
+    said: Said
+    number: int
+    methods: tuple[tuple[str, ...], ...]
+
+
 class CommMethod(NamedTuple):
-    """One table of hook_comm_method. ``off_host`` is what the summary says of other hosts, ``is_uniform`` for all."""
+    """One table of hook_comm_method. ``off_host`` is what the summary says of other hosts, ``is_uniform`` for all.
+
+    A thousand hosts have a million cells: they are made when they are looked at.
+    """
 
     said: Said
     hosts: tuple[HostRanks, ...]
-    cells: tuple[Cell, ...]
+    rows: tuple[Row, ...]
     on_host: tuple[str, ...] = ()
     off_host: tuple[str, ...] = ()
     is_uniform: bool = False
     off_host_said: Said | None = None
 
+    @property
+    def cells(self) -> Iterator[Cell]:
+        """The cells of the matrix that tell something, row by row."""
+        return (
+            Cell(row.said, row.number, column, methods)
+            for row in self.rows
+            for column, methods in enumerate(row.methods)
+            if methods
+        )
+
 
 OpenMpiFact = (
-    Btl | Pml | Mtl | OfiProvider | TcpInterface | OpenibPort | UcxSupport | Component | CommMethod | Version | Failure
+    Btl
+    | Pml
+    | Mtl
+    | OfiProvider
+    | TcpInterface
+    | OpenibPort
+    | UcxSupport
+    | Component
+    | Installed
+    | CommMethod
+    | Version
+    | Failure
 )
 
 #: Sentences that begin a help message, its topic, and whether the job ends by it. Sources: help-mpi-btl-base.txt,
@@ -181,7 +221,8 @@ _KEPT = re.compile(
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
             b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"comp_mask",
-            b"error obtaining device attributes for", b"contexts on opa device", b"An error occurred in MPI_Init",
+            b" (MCA v", b"error obtaining device attributes for", b"contexts on opa device",
+            b"An error occurred in MPI_Init",
         )
     )
 )  # fmt: skip
@@ -233,6 +274,7 @@ _INTERFACE = re.compile(r"btl:tcp: using ipv[46] interface (\S{1,40})")
 _MTL = re.compile(r"mca:base:select:\( {0,9}mtl\) Selected component \[(\w{1,40})\]")
 _OFI = re.compile(r"mtl:ofi:prov(?:ider)?(?P<what>:domain)?: (?P<name>\S{1,80})")
 _LOADED = re.compile(r"components_(?:register|open): found loaded component (\w{1,40})")
+_INSTALLED = re.compile(r" {0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
 _FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
 _SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
 _UCX_VERSION = re.compile(r"pml_ucx_open: UCX version (\d[\w.]{0,30})")
@@ -316,6 +358,8 @@ class Reader:
             head = _HEAD.search(text)
             who = said._replace(host=head["host"], pid=int(head["pid"])) if head else said
             yield OfiProvider(who, found["name"])
+        elif found := _INSTALLED.match(text):
+            yield Installed(said, found.group(1), found.group(2))
         elif found := _VERSION.search(text):
             yield Version(said, "Open MPI", found.group(1))
         elif found := _NO_NICS_12.search(text):
@@ -408,6 +452,7 @@ class _Table:
         self.hosts: list[HostRanks] = []
         self._said = said
         self._rows: list[tuple[Said, int, list[str]]] = []
+        self._texts: dict[str, str] = {}
         self._letters: dict[str, str] = {}
         self._ucx: dict[str, list[str]] = {}
         self._ucx_id: str | None = None
@@ -421,7 +466,8 @@ class _Table:
         """Take one line of it."""
         if found := _MATRIX_ROW.match(text):
             if len(self._rows) < 4096:
-                self._rows.append((said, int(found.group(1)), _CELL.findall(found.group(2))))
+                texts = [self._texts.setdefault(text, text) for text in _CELL.findall(found.group(2))]
+                self._rows.append((said, int(found.group(1)), texts))
         elif found := _KEY.match(text):
             self._letters[found.group(1)] = found.group(2)
         elif found := _UCX_ID.match(text):
@@ -435,16 +481,12 @@ class _Table:
 
     def comm_method(self) -> CommMethod:
         """The table, with the cells' abbreviations written out."""
-        cells = tuple(
-            Cell(said, row, column, methods)
-            for said, row, texts in self._rows
-            for column, text in enumerate(texts)
-            if (methods := self._methods(text))
-        )
+        known = {text: self._methods(text) for _, _, texts in self._rows for text in texts}
+        rows = tuple(Row(said, row, tuple(map(known.__getitem__, texts))) for said, row, texts in self._rows)
         _, on_host, _ = self._summary.get("on", ("", "", self._said))
         quantity, off_host, off_said = self._summary.get("off", ("", "", None))
         return CommMethod(
-            self._said, tuple(self.hosts), cells,
+            self._said, tuple(self.hosts), rows,
             self._methods(on_host), self._methods(off_host), quantity == "all", off_said,
         )  # fmt: skip
 

@@ -85,6 +85,7 @@ class Evidence:
         self.failures: list[tuple[Failure, Mark]] = []
         self.foreign: list[str] = []
         self.providers: list[tuple[str, Mark]] = []
+        self.installed: dict[str, dict[str, Mark]] = {}
 
     def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
         """Take one fact."""
@@ -121,6 +122,8 @@ class Evidence:
     def _of_nobody(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
         if isinstance(fact, openmpi.OfiProvider):
             self.providers.append((fact.provider, mark))
+        elif isinstance(fact, openmpi.Installed):
+            self.installed.setdefault(fact.framework, {}).setdefault(fact.name, mark)
 
     def _process(self, host: str | None, pid: int | None, family: int | None, mark: Mark) -> MpiProcess:
         """A process by host and pid; another job family is another process, as containers use pids again."""

@@ -25,7 +25,13 @@ def is_build(provider: Provider) -> bool:
 
 
 def carriers(builds: Iterable[tuple[Build, Mark]]) -> list[tuple[Provider, Mark]]:
-    """What the builds send with, of those that send themselves: one that names its network modules is more exact."""
+    """What the builds send with, of those that send themselves: one that names its network modules is more exact.
+
+    None where one of them is a ch4: then there are two MPIs, and which one the job has is not told.
+    """
+    builds = list(builds)
+    if any(build.device.startswith("ch4") for build, _ in builds):
+        return []
     known = [(build, mark) for build, mark in builds if build.device.startswith("ch3")]
     exact = {build.device for build, _ in known}
     return [

@@ -280,7 +280,7 @@ class Run:
         asked = self._asked_for_tcp(version, has_module=bool(why) or self._has_module())
         if asked:
             return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
-        return "fallback", why
+        return "fallback", {**why, **self._build()}
 
     def _proven(self, version: str | None) -> dict[str, list[tuple[Mark, str]]]:
         why: dict[str, list[tuple[Mark, str]]] = {}
@@ -292,6 +292,8 @@ class Run:
                 reason = None  # these print it although they use UCX
             elif failure.topic == "ib-port-refused" and (failure.device or "").startswith("hfi1_"):
                 reason = None  # Omni-Path's way is PSM2, with or without UCX
+            elif failure.runtime == "ofi":
+                reason = None  # libfabric was asked, and is not what this run's data path goes by
             elif failure.topic == "transport-missing" and _offers_verbs(failure.detail):
                 reason = None
             if reason:
@@ -301,6 +303,14 @@ class Run:
         if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
             why.setdefault("ucxlist", []).extend((mark, "failure") for _, mark in refused)
         return why
+
+    def _build(self) -> dict[str, list[tuple[Mark, str]]]:
+        """That the build has nothing for an HCA, where ``ompi_info`` has listed all of it."""
+        installed = self._evidence.installed
+        listed = {name for framework in ("btl", "mtl", "pml") for name in installed.get(framework, {})}
+        if not {"btl", "coll", "pml"} <= installed.keys() or listed - _WITHOUT_HCA:
+            return {}
+        return {"nobuild": [(mark, "candidate") for mark in installed["pml"].values()]}
 
     def _asked_for_tcp(self, version: str | None, *, has_module: bool) -> list[Mark]:
         """Settings, or lists of loaded components, that leave nothing but TCP between hosts."""
@@ -341,6 +351,10 @@ class Run:
 
 #: Fatal failures of a start: no data was moved yet.
 _AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch"))
+#: Components that need no HCA.
+_WITHOUT_HCA = frozenset(
+    ("self", "sm", "vader", "smcuda", "tcp", "template", "ob1", "cm", "bfo", "csum", "v", "monitoring", "crcpw")
+)  # fmt: skip
 _NEVER_ALONE = frozenset(("sm", "vader", "smcuda", "openib", "uct", "ofi"))
 
 
