@@ -28,7 +28,7 @@ MAX_UNENDED_BYTES = 1 << 18
 MAX_REMEMBERED_BYTES = 16 << 20
 MAX_REMEMBERED = 100_000
 #: Different facts of bulk lines, see Scanner.
-MAX_FACTS = 64_000
+MAX_FACTS = 200_000
 
 _VARYING = b"0123456789abcdef"
 

@@ -6,7 +6,8 @@ one process about its endpoints to any other host (class selection): UCX, PSM2, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ from ibkit.transport.mpi import BtlUse, Endpoint, Evidence, MpiProcess
 from ibkit.transport.mpi_runs import Parts
 from ibkit.transport.processes import Hosts
 
+#: Of a table of more hosts only the cells that differ from the usual one are paths of their own, and those beside the
+#: diagonal, so that each host is in one. A thousand hosts have half a million pairs.
+MAX_TABLE_HOSTS = 200
 #: pml components that send through btl modules.
 BTL_PMLS = frozenset(("ob1", "bfo", "csum"))
 _REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refused"))
@@ -48,6 +52,8 @@ class Paths:
         self._parts = parts
         self._processes = [process for process in parts.processes if process.host is not None]
         self._hosts = hosts
+        #: Cells of large tables that are not paths of their own, by what all of them say.
+        self.folded: dict[tuple[str, ...], int] = {}
         self._host_of_rank: dict[int, str | None] = {}
         for process in reversed(self._processes):
             if process.rank is not None:
@@ -109,7 +115,12 @@ class Paths:
         for table, file, _ in self._parts.tables:
             names = [self._hosts[host.name] for host in table.hosts]
             leaders = [host.ranks[0] if host.ranks else None for host in table.hosts]
+            usual = _usual_methods(table) if len(names) > MAX_TABLE_HOSTS else None
+            back = {row.number: row.methods for row in table.rows} if usual else {}
             for cell in table.cells:
+                if cell.methods == usual and abs(cell.row - cell.column) > 1 and _at(back, cell) == usual:
+                    self.folded[usual] = self.folded.get(usual, 0) + 1
+                    continue
                 if max(cell.row, cell.column) >= len(names) or cell.methods == ("self",):
                     continue
                 a, b = names[cell.row], names[cell.column]
@@ -119,7 +130,7 @@ class Paths:
                 if a == b and "/" in cell.methods[0] and words.of_ucx(*cell.methods[0].split("/", 1)) == "shm":
                     word = "shm"  # a rail of the HCA stands behind it in the list
                 yield Path(a, b, word, file.mark(cell.said), "path", ranks)
-            if not table.cells and names:
+            if not table.rows and names:
                 yield from self._summary_paths(table, names, file.mark)
 
     def _summary_paths(
@@ -208,6 +219,20 @@ class Paths:
             if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
                 word = self._link_word(process.host, {device for device, _ in process.openib})
                 yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
+
+
+def _usual_methods(table: openmpi.CommMethod) -> tuple[str, ...] | None:
+    """What most cells of two different hosts say."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for row in table.rows:
+        counts.update(methods for column, methods in enumerate(row.methods) if methods and column != row.number)
+    return max(counts, key=lambda methods: counts[methods], default=None)
+
+
+def _at(rows: Mapping[int, tuple[tuple[str, ...], ...]], cell: openmpi.Cell) -> tuple[str, ...] | None:
+    """What the cell of the other direction says."""
+    methods = rows.get(cell.column, ())
+    return methods[cell.row] if cell.row < len(methods) else None
 
 
 def _linked(paths: list[Path]) -> list[Path]:

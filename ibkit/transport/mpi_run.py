@@ -18,6 +18,7 @@ from ibkit.transport.mpi import Evidence
 from ibkit.transport.mpi_paths import BTL_PMLS, Path, Paths
 from ibkit.transport.mpi_runs import Parts
 from ibkit.transport.mpi_settings import (
+    asks_for_mlx,
     denies_ucx,
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
@@ -151,6 +152,9 @@ class Run:
 
     def _verdict(self, book: Book) -> _Answer:
         named, said = self._paths.named(), self._paths.selected()
+        for methods, cells in self._paths.folded.items():
+            text = f"{cells // 2} more pairs of hosts are as most are, {', '.join(methods)}, and are not listed"
+            self.problems.append(Problem("many-pairs", text))
         if said:
             # A name such as ucx or ofi is no transport: what these say of themselves is.
             named = [path for path in named if path.word != "unknown"]
@@ -292,6 +296,10 @@ class Run:
                 reason = None  # these print it although they use UCX
             elif failure.topic == "ib-port-refused" and (failure.device or "").startswith("hfi1_"):
                 reason = None  # Omni-Path's way is PSM2, with or without UCX
+            elif failure.topic == "no-provider" and any(
+                asks_for_mlx(setting) for setting, _ in in_force(self._parts.settings)
+            ):
+                reason = "mlxucx"
             elif failure.runtime == "ofi":
                 reason = None  # libfabric was asked, and is not what this run's data path goes by
             elif failure.topic == "transport-missing" and _offers_verbs(failure.detail):

@@ -12,7 +12,7 @@ from ibkit.transport.links import Links
 from ibkit.transport.processes import Process
 
 #: More distinct (process, ranks, network) facts than this are only counted by network: memory is bounded.
-MAX_CHANNELS = 64_000
+MAX_CHANNELS = 200_000
 _MAX_FAILURES = 10_000
 #: The module whose records are this evidence's.
 READER = nccl.__name__

@@ -19,7 +19,7 @@ def host(number: int) -> str:
 
 
 def nccl_log(*, odd: int | None = ODD) -> Iterator[str]:
-    """Eight rings, one a rail, and two binary trees over the hosts, as NCCL 2.21 prints them. Host ``odd`` is on Socket.
+    """Eight rings, one a rail, and a binary tree over the hosts, as NCCL 2.19 prints them. Host ``odd`` is on Socket.
 
     In ring R each rank sends to the next one of its host; rank R of a host sends to rank R of the next host.
     """
