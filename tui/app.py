@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ibkit.tui.pages.path import PathPage
 from rich.style import Style
 from textual.app import App, ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
@@ -24,20 +26,23 @@ from ibkit.sources.site import Site
 from ibkit.tui import themes
 from ibkit.tui.asking import AskScreen
 from ibkit.tui.collecting import Collecting
-from ibkit.tui.exporting import write_csv
+from ibkit.tui.exporting import write_new
 from ibkit.tui.help import HelpScreen
 from ibkit.tui.pages import PAGES
+from ibkit.tui.pages.findings import FindingsPage
 from ibkit.tui.pages.host import DoctorPage, HostPage
 from ibkit.tui.pages.node import NodePage
 from ibkit.tui.pages.page import Page
 from ibkit.tui.palette import NodeCommands
-from ibkit.tui.screen import PageScreen
-from ibkit.tui.snapshot import RESOLVE, Part, Reading, Snapshot, Task, tasks_of
+from ibkit.tui.screen import EXPORTS, PageScreen
+from ibkit.tui.snapshot import CHECK, RESOLVE, Mark, Part, Reading, Snapshot, Task, path_task, tasks_of
 from ibkit.tui.timeline import Timeline
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
-from ibkit.tui.view.table import Table
+
+if TYPE_CHECKING:
+    from ibkit.rules.waiving import Addition
 
 #: How often the age in the banner and the refreshes are looked after (seconds).
 HEARTBEAT_SECONDS = 1.0
@@ -125,19 +130,26 @@ class IbkitApp(App[None]):
         theme: str = "dark",
         tasks: Sequence[Task] | None = None,
         timeline: Timeline | None = None,
+        read_only: bool = False,
+        expect: str | None = None,
     ) -> None:
         super().__init__()
+        #: The file of expectations; a waiver that is written may make it.
+        self.expect = expect
+        #: Whether all that writes a file stays away: others look on.
+        self.is_read_only = read_only
         self.site = site
         self.timeline = timeline
         self.is_playing = False
         self.collecting = collecting or Collecting()
         earlier = timeline.site_before() if timeline else None
-        self.tasks = list(tasks_of(site, earlier) if tasks is None else tasks)
+        self.tasks = list(self._tasks_of(site, earlier) if tasks is None else tasks)
         self.snapshot = Snapshot(site.origin, {task.part: Reading() for task in self.tasks})
         self.interval_seconds = interval_seconds if site.origin.kind == "live" else 0.0
         self.is_paused = False
         #: What ended the application, where it was not the user.
         self.crash: Exception | None = None
+        self._server = os.getppid()
         self._first_page = page
         self._held: dict[Part, Reading[Any]] = {}
         self._asked: dict[Part, float] = {}
@@ -154,6 +166,9 @@ class IbkitApp(App[None]):
         if self._role_styles[0] != self.theme:
             self._role_styles = self.theme, themes.role_styles(self.current_theme)
         return self._role_styles[1]
+
+    def _tasks_of(self, site: Site, earlier: Site | None) -> list[Task]:
+        return tasks_of(site, earlier, lambda: self.expect)
 
     # -- life
 
@@ -204,6 +219,8 @@ class IbkitApp(App[None]):
                     screen.snapshot_changed()
 
     def _heartbeat(self) -> None:
+        if self.is_web and os.getppid() != self._server:
+            self.exit()  # the server was killed, and nobody looks on
         now = time.monotonic()
         if self.is_playing and self.timeline is not None and not self.snapshot.waiting:
             if self.timeline.is_last:
@@ -281,12 +298,55 @@ class IbkitApp(App[None]):
 
     def resolve(self, text: str) -> None:
         """Find out what was typed; the answer comes when it is there."""
-        part = Part(RESOLVE, text)
-        # The last one asked is the first one shown.
-        readings = {old: reading for old, reading in self.snapshot.readings.items() if old != part}
+        self.read(Task(Part(RESOLVE, text), partial(_resolve, self.site, text)))
+
+    def want(self, page: Page, *, again: bool = False) -> None:
+        """Read what a page waits for, where it is not there, or ``again``."""
+        task = page.task(self.site)
+        if task is not None and (again or task.part not in self.snapshot.readings):
+            self.read(task)
+
+    def read(self, task: Task) -> None:
+        """Read something that was asked for, now; of its kind the last one asked is the first one that is shown."""
+        readings = {old: reading for old, reading in self.snapshot.readings.items() if old != task.part}
         self.snapshot = self.snapshot._replace(readings=readings)
-        self._take({part: Reading()})
-        self.collecting.start([Task(part, partial(_resolve, self.site, text))], partial(self._deliver, self.collecting))
+        self._take({task.part: Reading()})
+        self.collecting.start([task], partial(self._deliver, self.collecting))
+
+    async def waive(self, addition: Addition) -> None:
+        """Write waivers, and judge anew what was collected already."""
+        from ibkit.rules.waiving import write
+        from ibkit.tui.diagnosing import judged
+
+        if self.is_read_only:
+            return
+        try:
+            write(addition)
+        except IbkitError as error:
+            self.tell(str(error), seconds=10)
+            return
+        self.expect = addition.path
+        await self.go_to(Target(FindingsPage.name))
+        self.tell(f"written to {addition.path}")
+        sample = self.snapshot.check.value if self.snapshot.check else None
+        if sample is not None:
+            task = Task(CHECK, partial(judged, sample, self.expect))
+            self.collecting.start([task], partial(self._deliver, self.collecting))
+
+    def mark(self, mark: Mark) -> None:
+        """Keep a port for the way between two; one that is marked already is let go."""
+        marks = self.snapshot.marks
+        kept = tuple(one for one in marks if one != mark) if mark in marks else (*marks, mark)[-2:]
+        self.snapshot = self.snapshot._replace(marks=kept)
+        self._take({})
+
+    def show_path(self, a: Mark, b: Mark) -> None:
+        """Open the way between two ports; it is followed meanwhile."""
+        task = path_task(self.site, a, b)
+        self._take({task.part: Reading()})
+        self.collecting.start([task], partial(self._deliver, self.collecting))
+        above = self.page_screen
+        self.push(PathPage(a, b), (*above.above, above.page.title) if above else ())
 
     def action_help(self) -> None:
         """All keys of this screen."""
@@ -345,8 +405,9 @@ class IbkitApp(App[None]):
             return
         self.collecting.stop(0.0)
         self.collecting = Collecting()
-        self.site, self.tasks = site, tasks_of(site, earlier)
-        self.snapshot = Snapshot(site.origin, {task.part: Reading() for task in self.tasks})
+        self.site, self.tasks = site, self._tasks_of(site, earlier)
+        readings = {task.part: Reading[Any]() for task in self.tasks}
+        self.snapshot = Snapshot(site.origin, readings, self.snapshot.marks)
         self._take({})
         self._collect(self.tasks)
 
@@ -358,18 +419,20 @@ class IbkitApp(App[None]):
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
         self.tell(f"colours: {self.theme.removeprefix('ibkit-')}")
 
-    def export(self, name: str, table: Table, shown: Sequence[int]) -> None:
-        """Write rows of a table to a file in the current folder."""
+    def export(self, name: str, ending: str, text: str, what: str) -> None:
+        """Write a text to a new file in the current folder."""
+        if self.is_read_only:
+            return
         try:
-            path = write_csv(name, table, shown)
+            path = write_new(name, ending, text)
         except OSError as error:
             self.tell(f"not written: {error.strerror} ({error.filename})")
         else:
-            self.tell(f"{len(shown)} rows written to {path}")
+            self.tell(f"{what} written to {path}")
 
-    def tell(self, text: str) -> None:
+    def tell(self, text: str, seconds: float = 4) -> None:
         """A short message. It may hold text from outside, so it is no markup."""
-        self.notify(clean(text), markup=False, timeout=4)
+        self.notify(clean(text), markup=False, timeout=seconds)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers."""
@@ -378,7 +441,11 @@ class IbkitApp(App[None]):
                 f"Go to {page.title}", f"key {digit % 10}", partial(self.run_action, f"page({page.name!r})")
             )
         if isinstance(screen, PageScreen):
-            yield SystemCommand("Export the rows shown", "key e: a CSV file", screen.action_export)
+            if not self.is_read_only:
+                for kind, what in EXPORTS.items():
+                    yield SystemCommand(f"Export {kind.upper()}", f"key e: {what}", partial(screen.export_chosen, kind))
+            yield SystemCommand("Copy the row", "key y: to the clipboard", screen.action_copy)
+            yield SystemCommand("Copy a cell", "key c: to the clipboard", screen.action_copy_cell)
             yield SystemCommand("Faults only", "key f: hide what is well", screen.table.action_faults)
             yield SystemCommand("All columns", "key w: or those that fit", screen.table.action_wide)
         if self.site.origin.kind == "live":

@@ -12,9 +12,12 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from ibkit.tui.asking import AskScreen
+from ibkit.tui.choosing import LETTERS, Choice, ChooseScreen
+from ibkit.tui.exporting import csv_text, json_text, picture
 from ibkit.tui.pages import ALL_PAGES, PAGES
-from ibkit.tui.pages.page import Ask, Outcome, Page, Resolve
-from ibkit.tui.view.lines import Line, line, span
+from ibkit.tui.pages.page import Again, Ask, Outcome, Page, Resolve, ShowPath, SortBy, Waive
+from ibkit.tui.snapshot import Mark
+from ibkit.tui.view.lines import Line, line, plain, span
 from ibkit.tui.view.title import Shown, title
 from ibkit.tui.widgets.bars import ActionBar, Bar
 from ibkit.tui.widgets.lines import LinePane
@@ -37,6 +40,16 @@ KEYS = (
     "app.help",
     "app.quit",
 )
+#: What `e` writes, by the ending of the file's name.
+EXPORTS = {
+    "csv": "the rows that are shown, as CSV",
+    "json": "the rows that are shown, as JSON with their values as they are",
+    "svg": "the screen, as an SVG picture",
+}
+#: What a picture of the screen is called.
+BANNER = "ibkit tui"
+#: How many at the end of it are always shown.
+LAST_KEYS = 2
 PARTS = "to another part of the screen, to scroll it"
 
 
@@ -55,8 +68,9 @@ class PageScreen(Screen[None]):
                     id=f"page.{own.name}", tooltip=own.help)
             for own in dict.fromkeys(own for page in ALL_PAGES for own in page.keys)
         ),
-        Binding("e", "export", show=False, id="page.export", tooltip="write the rows that are shown to a CSV file"),
+        Binding("e", "export", show=False, id="page.export", tooltip="write the rows that are shown, or the screen, to a file"),
         Binding("y", "copy", show=False, id="page.copy", tooltip="copy the row to the clipboard"),
+        Binding("c", "copy_cell", show=False, id="page.copy-cell", tooltip="copy one cell of the row"),
     ]  # fmt: skip
     app: IbkitApp
 
@@ -67,6 +81,8 @@ class PageScreen(Screen[None]):
         self.above = above
         self._is_stale = True
         self._is_laid_out = False
+        #: Whether the cursor was put where the page wants it at first.
+        self._is_placed = False
 
     # -- layout
 
@@ -94,8 +110,6 @@ class PageScreen(Screen[None]):
         self._is_laid_out = True
         self.table.opens = self.page.opens
         self.refresh_page()
-        if self.page.cursor is not None:
-            self.table.go_to(self.page.cursor)
         self.table.focus()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -134,12 +148,16 @@ class PageScreen(Screen[None]):
         """Draw the page anew."""
         if not self._is_ready:
             return
+        self.app.want(self.page)
         content = self.page.content(self.app.snapshot, self.app.size.width, self.app.size.height)
         self._is_stale = False
         head = self.query_one("#head", LinePane)
         head.set_class(not content.head, "-empty")
         head.show(content.head)
         self.table.show(content.table, content.empty)
+        if content.table is not None and self.page.cursor is not None and not self._is_placed:
+            self._is_placed = True
+            self.table.go_to(self.page.cursor)
         self.set_class(content.table is None and bool(content.head), "-without-table")
         self._refresh_row()
         self.refresh_bars()
@@ -182,13 +200,16 @@ class PageScreen(Screen[None]):
                 (_key("enter", "keep the filter"), "screen.press('enter')"),
                 (_key("esc", "clear it"), "screen.back"),
             ]
-        items = []
         shown = [active for active in self.active_bindings.values() if active.binding.show and active.enabled]
-        shown.sort(key=lambda active: KEYS.index(active.binding.id) if active.binding.id in KEYS else len(KEYS))
+        shown.sort(key=lambda active: KEYS.index(active.binding.id) if active.binding.id in KEYS else -1)
+        items = []
         for active in shown:
             binding = active.binding
             what = _key(self.app.get_key_display(binding), binding.description)
             items.append((what, f"screen.press({binding.key!r})"))
+        # Where there is no room for all, help and quit stay: help has them all, and can be clicked.
+        while len(items) > LAST_KEYS and sum(len(plain(what)) for what, _ in items) > self.size.width:
+            del items[-LAST_KEYS - 1]
         return items
 
     # -- the table's events
@@ -197,20 +218,29 @@ class PageScreen(Screen[None]):
     def _refresh_row(self) -> None:
         """Another row, other rows: the title counts them, the detail tells of the one."""
         table = self.table
-        shown = Shown(
-            table.table, len(table.shown), table.filter_text, table.faults_only, table.order, table.hidden_columns
-        )
-        self.query_one("#title", Bar).show(title([*self.above, self.page.title], shown))
+        self.query_one("#title", Bar).show(title([*self.above, self.page.title], self._shown))
         if self.page.detail_rows:
             detail = self.query_one("#detail", LinePane)
             detail.set_class(not table.shown, "-empty")
             detail.show(self.page.detail(self.app.snapshot, table.key), about=table.key)
+
+    @property
+    def _shown(self) -> Shown:
+        """How the table is being shown."""
+        table = self.table
+        return Shown(
+            table.table, len(table.shown), table.filter_text, table.faults_only, table.order, table.hidden_columns
+        )
 
     @on(LineTable.Opened)
     async def _open(self, event: LineTable.Opened) -> None:
         where = self.page.open(self.app.snapshot, event.key)
         if where is not None:
             await self._follow(where)
+
+    @on(LineTable.Unfolded)
+    async def _unfold(self, event: LineTable.Unfolded) -> None:
+        await self._follow(self.page.press("unfold", self.app.snapshot, event.key))
 
     async def action_page_key(self, name: str) -> None:
         """A key of the page's own."""
@@ -228,9 +258,19 @@ class PageScreen(Screen[None]):
                 if text:
                     await self._follow(outcome.then(text))
 
-            self.app.push_screen(AskScreen(outcome.hint), answered)
+            self.app.push_screen(AskScreen(outcome.hint, outcome.value), answered)
         elif isinstance(outcome, Resolve):
             self.app.resolve(outcome.text)
+        elif isinstance(outcome, Again):
+            self.app.want(self.page, again=True)
+        elif isinstance(outcome, Waive):
+            await self.app.waive(outcome.addition)
+        elif isinstance(outcome, Mark):
+            self.app.mark(outcome)
+        elif isinstance(outcome, ShowPath):
+            self.app.show_path(outcome.a, outcome.b)
+        elif isinstance(outcome, SortBy):
+            self.table.sort_by(outcome.column)
         elif isinstance(outcome, str):
             self.app.tell(outcome)
         else:
@@ -274,12 +314,31 @@ class PageScreen(Screen[None]):
     # -- taking things along
 
     def action_export(self) -> None:
-        """Write the rows that are shown, in their order, to a file."""
+        """Choose what file to write."""
+        rows = [] if self.table.table is None else [Choice(kind[0], kind, EXPORTS[kind]) for kind in ("csv", "json")]
+        choices = [*rows, Choice("s", "svg", EXPORTS["svg"])]
+        self.app.push_screen(ChooseScreen("Write to a file in the current folder", choices), self.export_chosen)
+
+    def export_chosen(self, kind: str | None) -> None:
+        if kind:
+            # When the list of choices is not on the screen any more.
+            self.call_after_refresh(self.export, kind)
+
+    def export(self, kind: str) -> None:
+        """Write the rows that are shown, in their order, or the screen."""
         table = self.table
-        if table.table is None:
+        if kind == "svg":
+            self.app.export(self.page.name, kind, picture(self.app.export_screenshot(title=BANNER)), "the screen")
+        elif table.table is None:
             self.app.tell("there is no table here to export")
-            return
-        self.app.export(self.page.name, table.table, table.shown)
+        else:
+            rows = table.shown
+            text = (
+                csv_text(table.table, rows)
+                if kind == "csv"
+                else json_text(self.page.name, self.app.snapshot.origin, self._shown, rows)
+            )
+            self.app.export(self.page.name, kind, text, f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}")
 
     def action_copy(self) -> None:
         """Copy the row that the cursor is on."""
@@ -287,16 +346,42 @@ class PageScreen(Screen[None]):
         if table.table is None or table.row is None:
             self.app.tell("there is no row here to copy")
             return
-        text = "  ".join(text for text in table.table.texts(table.row) if text)
-        self.app.copy_to_clipboard(text)
-        self.app.tell(f"copied: {text}")
+        self._copy("  ".join(text for text in table.table.texts(table.row) if text))
+
+    def action_copy_cell(self) -> None:
+        """Choose a cell of the row that the cursor is on, and copy it."""
+        table = self.table
+        if table.table is None or table.row is None:
+            self.app.tell("there is no row here to copy from")
+            return
+        texts = [
+            (column.title, text)
+            for column, text, value in zip(
+                table.table.columns, table.table.texts(table.row), table.row.values, strict=True
+            )
+            if value is not None and text
+        ]
+        width = max(len(title) for title, _ in texts) if texts else 0
+        choices = [
+            Choice(letter, text, f"{title:<{width}}  {text}")
+            for letter, (title, text) in zip(LETTERS, texts, strict=False)
+        ]
+        self.app.push_screen(ChooseScreen("Copy a cell of this row", choices), self._copy)
+
+    def _copy(self, text: str | None) -> None:
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.app.tell(f"copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A slash is text in the filter; a page has its own keys."""
         if action == "filter":
             return self.is_current and not self.has_class("-filtering")
+        if action == "export":
+            return not self.app.is_read_only
         if action == "page_key":
-            return any(own.name == parameters[0] for own in self.page.keys)
+            offered = (own for own in self.page.keys if not (own.is_private and self.app.is_read_only))
+            return any(own.name == parameters[0] for own in offered)
         return True
 
     def action_press(self, key: str) -> None:

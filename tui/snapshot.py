@@ -6,7 +6,6 @@ what is there, say what is still being read, and show a collector that failed as
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,11 +21,15 @@ from ibkit.parsers import JOB_COMMAND
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
 from ibkit.sources.raw import RawSource
-from ibkit.sources.site import Origin, Site
+from ibkit.sources.site import Host, Origin, Site
 from ibkit.tui.view.subnet import SubnetView
 
 if TYPE_CHECKING:
+    from ibkit.collectors.path import Path
+    from ibkit.collectors.running_jobs import RunningJob
+    from ibkit.tui.counting import Counted
     from ibkit.tui.diagnosing import Diagnosed
+    from ibkit.tui.view.excerpt import Excerpt
 
 T = TypeVar("T")
 
@@ -44,8 +47,12 @@ class Part(NamedTuple):
 
 
 HOST, DOCTOR = "host", "doctor"
-RESOLVE = "resolve"
+RESOLVE, PATH, WAIVER, ASKED_JOB, LINE, CACHE = "resolve", "path", "waiver", "job of", "line", "cache"
+#: What somebody asks for on the screen: it says nothing of how well the site is, and is read once.
+ON_REQUEST = frozenset((RESOLVE, PATH, WAIVER, ASKED_JOB, LINE, CACHE))
+RUNNING, WATCHED = "running jobs", Part("watched job")
 FABRIC, MANAGERS, JOB, CHECK = Part("fabric"), Part("subnet managers"), Part("job"), Part("check")
+PORTS = Part("ports")
 
 
 class Reading(NamedTuple, Generic[T]):
@@ -91,11 +98,19 @@ class Task(NamedTuple):
             return Reading(failure=f"{type(error).__name__}: {error}", taken=time.monotonic())
 
 
+class Mark(NamedTuple):
+    """A port that somebody marked: as `ibkit path` takes it, and as people call it."""
+
+    given: str
+    name: str
+
+
 class Snapshot(NamedTuple):
-    """The readings of a site at one moment."""
+    """The readings of a site at one moment. ``marks`` are the last two ports that were marked, the older one first."""
 
     origin: Origin
     readings: dict[Part, Reading[Any]]
+    marks: tuple[Mark, ...] = ()
 
     @classmethod
     def of(cls, site: Site) -> Snapshot:
@@ -137,6 +152,15 @@ class Snapshot(NamedTuple):
         return self.readings.get(CHECK)
 
     @property
+    def counted(self) -> Reading[Counted]:
+        """What is known of each port beside the topology."""
+        return self.readings.get(PORTS, Reading())
+
+    def path(self, a: Mark, b: Mark) -> Reading[Path | str]:
+        """The way between two ports, or why there is none to ask for; nothing yet where nobody asked."""
+        return self.readings.get(path_part(a, b), Reading())
+
+    @property
     def resolutions(self) -> list[Reading[Resolution]]:
         """What was asked for, the last first."""
         return [reading for part, reading in reversed(self.readings.items()) if part.kind == RESOLVE]
@@ -152,8 +176,8 @@ class Snapshot(NamedTuple):
         for part, reading in self.readings.items():
             if reading.failure is not None:
                 found.append((part.title, Problem("collector-failed", reading.failure)))
-            # These two look at the same things as the parts of their own.
-            if part.kind not in (DOCTOR, CHECK.kind):
+            # These look at the same things as the parts of their own.
+            if part.kind not in (DOCTOR, CHECK.kind, PATH):
                 found += [(part.title, problem) for problem in problems_of(reading.value)]
         return found
 
@@ -176,9 +200,30 @@ def tasks_of(site: Site, earlier: Site | None = None, expect: Callable[[], str |
     tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
     shared = tuple(task.part for task in tasks if task.part.kind != HOST)
     tasks.append(Task(CHECK, _Diagnosing(site, earlier, expect), shared))
+    tasks.append(Task(PORTS, _Counting(), (CHECK, FABRIC)))
     if site.job or raw_log(site):
         tasks.append(Task(JOB, partial(_job, site)))
+    if site.origin.kind == "live":
+        tasks += [Task(Part(RUNNING, host.name), partial(_running_jobs, host.source)) for host in site.hosts]
+    if any(host.watched for host in site.hosts):
+        tasks.append(Task(WATCHED, partial(_watched, site.hosts)))
     return tasks
+
+
+def asked_job_task(site: Site, target: str) -> Task:
+    """Judge a log, a job's folder, or processes that run."""
+    return Task(Part(ASKED_JOB, target), partial(_asked_job, site, target))
+
+
+def line_part(job: Part, file: str, number: int) -> Part:
+    """The part that a line of a job's log is."""
+    return Part(LINE, f"{job.title} {file}:{number}")
+
+
+def line_task(site: Site, job: Part, file: str, number: int) -> Task:
+    """Read a line of a job's log, and those around it."""
+    target = job.host if job.kind == ASKED_JOB else None
+    return Task(line_part(job, file, number), partial(_line, site, target, file, number))
 
 
 def raw_log(site: Site) -> RawSource | None:
@@ -210,6 +255,41 @@ class _Diagnosing:
         return self._next(readings)
 
 
+class _Counting:
+    """Imports what it needs when the first sample is there."""
+
+    def __init__(self) -> None:
+        self._next: Callable[[Readings], Counted] | None = None
+
+    def __call__(self, readings: Readings) -> Counted:
+        if self._next is None:
+            from ibkit.tui.counting import Counting
+
+            self._next = Counting()
+        return self._next(readings)
+
+
+def path_part(a: Mark, b: Mark) -> Part:
+    """The part that the way between two ports is."""
+    return Part(PATH, f"{a.given} {b.given}")
+
+
+def path_task(site: Site, a: Mark, b: Mark) -> Task:
+    """Follow the way between two ports of the fabric that was read."""
+    return Task(path_part(a, b), partial(_path, site.subnet, a.given, b.given), (FABRIC,))
+
+
+def _path(subnet: Source, a: str, b: str, readings: Readings) -> Path | str:
+    from ibkit.collectors.path import collect_path
+    from ibkit.model.ends import NotOne
+
+    view = readings.get(FABRIC, Reading()).value
+    try:
+        return collect_path(subnet, a, b, known=view.fabric if view else None)
+    except NotOne as error:
+        return str(error)
+
+
 def _hcas(source: Source, name: str) -> HostHcas:
     from ibkit.collectors.hca import collect_hcas
 
@@ -229,14 +309,33 @@ def _fabric(subnet: Source) -> SubnetView:
 
 
 def _job(site: Site) -> JobVerdict:
-    from ibkit.transport.job import Job, Log, job_of_site
-    from ibkit.transport.verdict import judge
+    from ibkit.tui.judging import judge_given
 
-    raw = raw_log(site)
-    if raw is None:
-        return judge(job_of_site(site))
-    data = raw.run([raw.form.tool]).stdout
-    return judge(Job(raw.path, (Log(raw.path, lambda: io.BytesIO(data)),)))
+    return judge_given(site, raw_log(site))
+
+
+def _asked_job(site: Site, target: str) -> JobVerdict:
+    from ibkit.tui.judging import judge_target
+
+    return judge_target(site, target)
+
+
+def _watched(hosts: tuple[Host, ...]) -> JobVerdict:
+    from ibkit.tui.judging import judge_watched
+
+    return judge_watched(hosts)
+
+
+def _line(site: Site, target: str | None, file: str, number: int) -> Excerpt:
+    from ibkit.tui.judging import read_line
+
+    return read_line(site, raw_log(site), target, file, number)
+
+
+def _running_jobs(source: Source) -> tuple[RunningJob, ...]:
+    from ibkit.collectors.running_jobs import running_jobs
+
+    return running_jobs(source)
 
 
 def _managers(subnet: Source) -> SubnetManagers:

@@ -34,14 +34,22 @@ from ibkit.export.fabric import (
     port_rows,
     rates,
     summary,
-    verdicts,
 )
 from ibkit.model.fabric import FINDINGS, SWITCH, Fabric, Link, Node
 from ibkit.model.ids import Guid
-from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN, LinkGrade
+from ibkit.model.link_grade import SLOW, SUSPECTED, UNKNOWN, LinkGrade
 from ibkit.model.node_lookup import nodes_meant
 from ibkit.model.renaming import renamed
-from ibkit.model.selection import Selection, at_node, everything, is_down, only_links, only_ports
+from ibkit.model.selection import (
+    Selection,
+    at_node,
+    everything,
+    is_down,
+    only_links,
+    only_ports,
+    told_of_links,
+    told_of_ports,
+)
 
 OUTPUTS = ("json", "csv")
 
@@ -102,9 +110,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_table(("FABRIC", ""), _summary(fabric))
     if args.down and fabric.nodes:
-        note(_told_of_ports(asked, shown))
+        note(told_of_ports(is_down(port) for _, port in asked.ports))
     if grades:
-        note(_told_of_links(grades))
+        note(told_of_links(grade.verdict for grade in grades.values()))
     print_problems(fabric.problems)
     return exit_status(fabric, grades)
 
@@ -168,18 +176,6 @@ def _list(
     if grades is None:
         return LINK_COLUMNS, link_rows(fabric, shown)
     return GRADED_LINK_COLUMNS, graded_link_rows(fabric, shown, grades)
-
-
-def _told_of_ports(asked: Selection, shown: Selection) -> str:
-    unknown = sum(is_down(port) is None for _, port in asked.ports)
-    told = f"{len(shown.ports)} of {len(asked.ports)} ports have no link"
-    return f"{told}; of {unknown} it is not known" if unknown else told
-
-
-def _told_of_links(grades: _Grades) -> str:
-    count = verdicts(grades)
-    told = f"of {len(grades)} links {count[SLOW]} are slow, {count[SUSPECTED]} are suspected to be"
-    return f"{told}, {count[OK]} are as fast as their ends can; of {count[UNKNOWN]} it is not known"
 
 
 def _summary(fabric: Fabric) -> Iterator[tuple[str, Any]]:

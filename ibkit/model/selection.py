@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from ibkit.model.fabric import Fabric, FabricPort, Link, Node
 from ibkit.model.ids import Guid
+from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN
 from ibkit.parsers.records import NamedTuple
 
 
@@ -48,6 +50,21 @@ def is_down(port: FabricPort) -> bool | None:
     if port.state is not None:
         return port.state == "Down"
     return None if port.linked is None else not port.linked
+
+
+def told_of_ports(down: Iterable[bool | None]) -> str:
+    """How many of the ports, of which :func:`is_down` said this, have no link, and of how many it is not known."""
+    listed = list(down)
+    told = f"{listed.count(True)} of {len(listed)} ports have no link"
+    unknown = listed.count(None)
+    return f"{told}; of {unknown} it is not known" if unknown else told
+
+
+def told_of_links(verdicts: Iterable[str]) -> str:
+    """How many links are slow, by the verdicts of their grades (ibkit.model.link_grade)."""
+    count = Counter(verdicts)
+    told = f"of {count.total()} links {count[SLOW]} are slow, {count[SUSPECTED]} are suspected to be"
+    return f"{told}, {count[OK]} are as fast as their ends can; of {count[UNKNOWN]} it is not known"
 
 
 def _with_nodes(

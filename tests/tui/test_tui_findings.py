@@ -17,7 +17,9 @@ from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.diagnosing import Diagnosed, Sample
 from ibkit.tui.view import counters
+from ibkit.tui.view.history import History
 from ibkit.tui.view.lines import plain
+from ibkit.tui.view.port_facts import PortFacts
 
 FAT_TREE = Path(__file__).parents[2] / "fixtures" / "fat-tree"
 
@@ -112,10 +114,10 @@ def test_two_samples_make_rates() -> None:
     value = Diagnosed(
         Collected(change=with_congestion(change, _no_fabric())), _nothing(), (Sample(0, 0.0, 0), Sample(30, 100.0, 2))
     )
-    table = counters.table(value, None)
+    table = counters.table(PortFacts(value), History(), None)
     assert table is not None
     assert table.rows[0].values[:4] == ("leaf", 3, 2, 2)
-    assert table.rows[0].values[7:10] == ("100.00", None, None), "what is not known is not zero"
+    assert table.rows[0].values[7:10] == (100.0, None, None), "what is not known is not zero"
     assert [row.key.guid for row in table.rows] == [LEAF, SPINE]
     text = "\n".join(map(plain, counters.head(value)))
     assert "30 s apart" in text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ibkit.tui.snapshot import Reading, Snapshot, problems_of
+from ibkit.sources.site import Site
+from ibkit.tui.snapshot import Mark, Reading, Snapshot, Task, problems_of
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
 from ibkit.tui.view.problems import because
 from ibkit.tui.view.table import Table
+
+if TYPE_CHECKING:
+    from ibkit.rules.waiving import Addition
 
 
 class Content(NamedTuple):
@@ -21,25 +25,56 @@ class Content(NamedTuple):
 
 
 class PageKey(NamedTuple):
-    """A key that only some pages have: what help says of it, and its word in the last line (none where empty)."""
+    """A key that only some pages have: what help says of it, and its word in the last line (none where empty).
+
+    ``is_private``: it reads or writes a file of the user's, and is not offered where others look on.
+    """
 
     key: str
     name: str
     help: str
     label: str = ""
+    is_private: bool = False
 
 
 class Ask(NamedTuple):
-    """A text is wanted; ``then`` gets it, where one was given, and says what follows."""
+    """A text is wanted; ``then`` gets it, where one was given, and says what follows. ``value`` stands there first."""
 
     hint: str
     then: Callable[[str], Outcome]
+    value: str = ""
 
 
 class Resolve(NamedTuple):
     """An address is to be resolved; its answer becomes a reading of the snapshot."""
 
     text: str
+
+
+class Waive(NamedTuple):
+    """Waivers are to be written to the file of expectations, which has been asked for and confirmed."""
+
+    addition: Addition
+
+
+class ShowPath(NamedTuple):
+    """The way between two ports, and whether they can talk; its answer becomes a reading of the snapshot."""
+
+    a: Mark
+    b: Mark
+
+
+class SortBy(NamedTuple):
+    """The rows are to be sorted by the column with this title, the highest first."""
+
+    column: str
+
+
+class Again:
+    """What the page waited for is to be read once more."""
+
+
+AGAIN = Again()
 
 
 class Page:
@@ -62,11 +97,15 @@ class Page:
         """The page's content, for a screen of this size (cells)."""
         raise NotImplementedError
 
+    def task(self, site: Site) -> Task | None:
+        """What is to be read for this page, where it is not there yet; its answer becomes a reading of the snapshot."""
+        return None
+
     def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
         """All about one row."""
         return []
 
-    def open(self, snapshot: Snapshot, key: Any) -> Page | Target | None:
+    def open(self, snapshot: Snapshot, key: Any) -> Outcome:
         """Where enter leads from a row."""
         return None
 
@@ -77,7 +116,7 @@ class Page:
 
 #: What a key or a row leads to: another page on top of this one, a place, a question, work for the application, a short
 #: message; None: the page is drawn anew.
-Outcome = Page | Target | Ask | Resolve | str | None
+Outcome = Page | Target | Ask | Resolve | Waive | Again | Mark | ShowPath | SortBy | str | None
 
 
 class DetailPage(Page):

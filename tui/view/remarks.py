@@ -56,7 +56,9 @@ CROWDS = {
 
 
 class Remarks:
-    """The remarks of a fabric, by link and by node; ``links_of`` lists the links of a node."""
+    """The remarks of a fabric, by link and by node; ``links_of`` lists the links of a node, ``grades`` are those of all
+    links.
+    """
 
     def __init__(self, fabric: Fabric) -> None:
         self.links_of: dict[Guid, list[Link]] = defaultdict(list)
@@ -66,7 +68,8 @@ class Remarks:
                 self.links_of[link.b.guid].append(link)
         self._fabric = fabric
         self.of_link: dict[Link, Remark] = {}
-        for link, grade in grade_links(fabric).items():
+        self.grades = grade_links(fabric)
+        for link, grade in self.grades.items():
             if remark := self._link(link, grade):
                 self.of_link[link] = remark
         self.of_node: dict[Guid, Remark] = {}

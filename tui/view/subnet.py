@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Hashable
 
 from ibkit.model.fabric import (
     AGGREGATION_NODE,
@@ -13,17 +14,20 @@ from ibkit.model.fabric import (
     SWITCH,
     End,
     Fabric,
+    FabricPort,
     Link,
     Node,
 )
 from ibkit.model.ids import Guid
 from ibkit.model.rates import rate_gbps, width_speed
+from ibkit.model.routes import port_of
+from ibkit.model.selection import is_down
 from ibkit.parsers.base import Problem
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import Line, line, span
 from ibkit.tui.view.notices import Notice, Target, folded
 from ibkit.tui.view.problems import because, summed_up, told
-from ibkit.tui.view.remarks import CROWDS, Remarks
+from ibkit.tui.view.remarks import CROWDS, Remark, Remarks
 from ibkit.tui.view.table import Column, Row, Table, sort_key
 
 #: What people call the types (one, several), in the order they are listed.
@@ -59,6 +63,21 @@ LINK_COLUMNS = (
 )
 
 
+PORT_COLUMNS = (
+    Column("Node", flexible=True, least=18),
+    Column("Port", right=True),
+    Column("Link"),
+    Column("Rate", unknown=""),
+    Column("Neighbour", flexible=True, least=16, unknown=""),
+    Column("Port", right=True, unknown=""),
+    Column("Remark", flexible=True, least=13, turn=1, drop=1, unknown="", tinted=True),
+    Column("LID", right=True, unknown="", drop=2),
+    Column("GUID", drop=4),
+    Column("Neighbour GUID", unknown="", drop=3),
+    Column("Label", unknown="", drop=5),
+)
+
+
 class SubnetView:
     """A fabric with all that the screens show of it. Made once per sweep, off the event loop."""
 
@@ -67,6 +86,12 @@ class SubnetView:
         self.remarks = Remarks(fabric)
         self.nodes = Table("node", NODE_COLUMNS, self._node_rows()).prepare()
         self.links = Table("link", LINK_COLUMNS, self._link_rows()).prepare()
+        self.link_at = {end: link for link in fabric.links for end in (link.a, link.b)}
+        self.ports = Table("port", PORT_COLUMNS, self._port_rows()).prepare()
+        #: The rows of ``ports`` that are of a node, in the order of the ports.
+        self.ports_of = self._ports_by_node()
+        #: The rows of ``nodes`` at the top of a tree: the others are behind a switch's ports, with all of their own.
+        self.tops = [i for i, row in enumerate(self.nodes.rows) if self._is_top(self.fabric.nodes[row.key])]  # type: ignore[index]
 
     @property
     def is_empty(self) -> bool:
@@ -93,10 +118,8 @@ class SubnetView:
 
     def peer_of(self, end: End) -> End | None:
         """The other end of the link that a port has; None without a link."""
-        for link in self.remarks.links_of.get(end.guid, ()):
-            if end in (link.a, link.b):
-                return other_end(link, end)
-        return None
+        link = self.link_at.get(end)
+        return None if link is None else other_end(link, end)
 
     def counts(self) -> list[tuple[int, str]]:
         """How many nodes of each type, and how many links. Rare types are told only where there are any."""
@@ -168,6 +191,13 @@ class SubnetView:
         lines = [line(" ", span(self.name(guid)))]
         return [*lines, line(" ", span(remark.text, word(remark.level)))] if remark else lines
 
+    def port_lines(self, end: End) -> list[Line]:
+        """A port without a link in two lines: where it is, and why not all is known of it."""
+        node = self.fabric.nodes.get(end.guid)
+        remark = self.port_remark(end, port_of(node, end.port) if node else None)
+        lines = [line(" ", span(self.end(end)))]
+        return [*lines, line(" ", span(remark.text, word(remark.level)))] if remark else lines
+
     def link_lines(self, link: Link) -> list[Line]:
         """A link in two lines: both ends in full, and its remark."""
         remark = self.remarks.of_link.get(link)
@@ -213,6 +243,75 @@ class SubnetView:
         keys = {name: sort_key(name) for name in names}
         rows.sort(key=lambda row: (-row.level, keys[row.values[0]], row.values[1]))
         return rows
+
+    def _port_rows(self) -> list[Row]:
+        """All ports, those of each node together."""
+        names: dict[Guid, str] = {}
+        rates: dict[tuple[str | None, str | None], str | None] = {}
+        rows: list[Row] = []
+        for node_row in self.nodes.rows:
+            guid: Guid = node_row.key  # type: ignore[assignment]
+            node = self.fabric.nodes[guid]
+            name = names.setdefault(guid, self.name(guid))
+            ports = {port.number: port for port in node.ports}
+            linked = {end.port for link in self.remarks.links_of.get(guid, ()) for end in link[:2] if end.guid == guid}
+            for number in sorted({*ports, *linked}):
+                end, port = End(guid, number), ports.get(number)
+                link = self.link_at.get(end)
+                other = None if link is None else other_end(link, end)
+                remark = self.port_remark(end, port)
+                rate = None
+                if link is not None:
+                    pair = link.width, link.speed
+                    rate = rates[pair] if pair in rates else rates.setdefault(pair, width_speed(*pair) or "?")
+                neighbour = None
+                if other is not None:
+                    neighbour = names.get(other.guid) or names.setdefault(other.guid, self.name(other.guid))
+                values = (
+                    name, number, link_word(port, link), rate, neighbour, other and other.port, remark and remark.text,
+                    port and port.lid, guid, other and other.guid, port and port.label,
+                )  # fmt: skip
+                rows.append(Row(end, remark.level if remark else OK, values))
+        rows.sort(key=lambda row: -row.level)
+        return rows
+
+    def _ports_by_node(self) -> dict[Hashable, list[int]]:
+        found: dict[Hashable, list[int]] = defaultdict(list)
+        for index, row in enumerate(self.ports.rows):
+            found[row.key.guid].append(index)  # type: ignore[attr-defined]
+        for indexes in found.values():
+            indexes.sort(key=lambda index: self.ports.rows[index].values[1])
+        return dict(found)
+
+    def _is_top(self, node: Node) -> bool:
+        if node.type == SWITCH:
+            return True
+        links = self.remarks.links_of.get(node.guid, ())
+        others = [end.guid for link in links for end in link[:2] if end.guid != node.guid]
+        is_behind = bool(others) and all(self._is_switch(guid) for guid in others)
+        return not is_behind or len(others) < len(node.ports)
+
+    def _is_switch(self, guid: Guid) -> bool:
+        node = self.fabric.nodes.get(guid)
+        return node is not None and node.type == SWITCH
+
+    def port_remark(self, end: End, port: FabricPort | None) -> Remark | None:
+        """What is odd about a port: of its link, else why not all is known of it."""
+        link = self.link_at.get(end)
+        remark = self.remarks.of_link.get(link) if link is not None else None
+        if remark is None and port is not None and port.doubt is not None:
+            return Remark(UNKNOWN, "doubt", port.doubt)
+        return remark
+
+
+def link_word(port: FabricPort | None, link: Link | None) -> str:
+    """``up``, ``no link``, a state between these, or ``?``."""
+    if port is not None and port.state not in (None, "Active", "Down"):
+        return str(port.state)
+    if link is not None:
+        return "up"
+    down = None if port is None else is_down(port)
+    return "?" if down is None else "no link" if down else "up"
 
 
 def other_end(link: Link, end: End) -> End:

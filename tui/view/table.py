@@ -27,7 +27,8 @@ _DIGITS = re.compile(r"(\d{1,18})")
 class Column(NamedTuple):
     """A column. ``drop`` says when it gives way to a narrow terminal: the highest first, 0 never. A ``flexible`` one
     may be as narrow as ``least`` cells, and of the room that is left a lesser ``turn`` takes what it needs first.
-    ``unknown`` is what an absent value looks like; ``tinted`` cells are painted in the row's level.
+    ``unknown`` is what an absent value looks like; ``tinted`` cells are painted in the row's level. Numbers of a column
+    with ``decimals`` show so many digits behind the point.
     """
 
     title: str
@@ -38,9 +39,12 @@ class Column(NamedTuple):
     right: bool = False
     unknown: str = "?"
     tinted: bool = False
+    decimals: int | None = None
 
     def text(self, value: Any) -> str:
         """The cell's text, safe to show."""
+        if self.decimals is not None and isinstance(value, float):
+            return f"{value:.{self.decimals}f}"
         return self.unknown if value is None else clean(str(value), CELL_CHARS)
 
 
@@ -71,6 +75,9 @@ class Slot(NamedTuple):
 
 class Table:
     """Columns and rows. ``noun`` is what one row is, ``plural`` what several are."""
+
+    #: Whether the cursor stands on a cell, whose key is the row's and the number of the column.
+    by_cell = False
 
     def __init__(self, noun: str, columns: Sequence[Column], rows: Sequence[Row], plural: str | None = None) -> None:
         self.noun = noun
@@ -129,6 +136,19 @@ class Table:
         """Whether a column tells nothing in any row: then it only takes room."""
         return bool(self.rows) and not any(cells[index] for cells in self.cells())
 
+    def only(self, indices: Sequence[int]) -> Table:
+        """A table of some of the rows. Their text, where it is put together, is not made anew."""
+        part = Table(self.noun, self.columns, [self.rows[i] for i in indices], self.plural)
+        if self._cells is not None:
+            part._cells = [self._cells[i] for i in indices]
+        if self._haystack is not None:
+            part._haystack = [self._haystack[i] for i in indices]
+        return part
+
+    def is_handle(self, index: int, x: int) -> bool:
+        """Whether a click so far to the right in a row (cells) is meant to unfold it; nothing does in a plain table."""
+        return False
+
     def select(self, wanted: Filter = EVERYTHING, faults_only: bool = False, order: Order = AS_THEY_CAME) -> list[int]:
         """The indices of the rows to show, in their order. Faults are all that is not known to be well."""
         kept = self._ordered(order)
@@ -154,9 +174,19 @@ class Table:
         if order.column is None:
             return list(indices)
         values = [row.values[order.column] for row in self.rows]
-        keys = {i: sort_key(value) for i, value in enumerate(values) if value is not None}
-        known = sorted(keys, key=keys.__getitem__, reverse=order.descending)
+        places = _places(values)
+        keys = [places.get(value, -1) for value in values]
+        known = sorted((i for i in indices if keys[i] >= 0), key=keys.__getitem__, reverse=order.descending)
         return known + [i for i in indices if values[i] is None]
+
+
+def _places(values: Sequence[Any]) -> dict[Any, int]:
+    """The place of each value in their order; those that are as good as equal have the same. Of 73,520 ports many share
+    a value, whose key is made once.
+    """
+    keys = {value: sort_key(value) for value in values if value is not None}
+    numbers = {key: number for number, key in enumerate(sorted(set(keys.values())))}
+    return {value: numbers[key] for value, key in keys.items()}
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:

@@ -61,6 +61,13 @@ class LineTable(ScrollView, Painter, can_focus=True):
             self.table = table
             self.key = key
 
+    class Unfolded(Message):
+        """The user clicked on the handle of a row that unfolds."""
+
+        def __init__(self, key: Hashable) -> None:
+            super().__init__()
+            self.key = key
+
     class Changed(Message):
         """The cursor stands on another row, or other rows are shown."""
 
@@ -70,6 +77,7 @@ class LineTable(ScrollView, Painter, can_focus=True):
         #: The indices of the rows that are shown, in their order, and which of them the cursor is on.
         self.shown: list[int] = []
         self.cursor = 0
+        self._column = 1
         self.filter_text = ""
         self.faults_only = False
         self.order = Order()
@@ -87,9 +95,10 @@ class LineTable(ScrollView, Painter, can_focus=True):
         """Show another table, or the same things read anew: cursor, filter and order stay."""
         if table is None or self.table is None or table.columns != self.table.columns:
             self.order = Order()
+        kept = self._kept
         self.table = table
         self.empty = empty
-        self._select(self._kept)
+        self._select(kept)
 
     @property
     def row(self) -> Row | None:
@@ -100,13 +109,22 @@ class LineTable(ScrollView, Painter, can_focus=True):
 
     @property
     def key(self) -> Hashable:
-        """What the cursor is on; None where there is no row."""
-        return self.row.key if self.row else None
+        """What the cursor is on, of a table of cells also in which column; None where there is no row."""
+        return self._key_of(self.row) if self.row else None
+
+    def _key_of(self, row: Row) -> Hashable:
+        return (row.key, self.column) if self.table is not None and self.table.by_cell else row.key
+
+    @property
+    def column(self) -> int:
+        """The column that the cursor is on, in a table of cells: the one that was chosen last, if it is shown."""
+        shown = [slot.column for slot in self._slots]
+        return self._column if self._column in shown else shown[-1] if shown else 0
 
     @property
     def _kept(self) -> Hashable:
         """What the cursor stays on when the rows change. At the top it stays at the top: there are the faults."""
-        return self.key if self.cursor else None
+        return self.row.key if self.row and self.cursor else None
 
     @property
     def hidden_columns(self) -> int:
@@ -200,7 +218,13 @@ class LineTable(ScrollView, Painter, can_focus=True):
         place = event.y - 1 + round(self.scroll_y)
         if place < len(self.shown):
             self._move_to(place)
-            if event.chain > 1:
+            slot = self._slot_at(event.x + round(self.scroll_x))
+            if slot is not None and self.table is not None and self.table.by_cell:
+                self._choose(slot.column)
+            index = self.shown[place]
+            if self.table is not None and self.table.is_handle(index, event.x + round(self.scroll_x) - MARK_WIDTH):
+                self.post_message(self.Unfolded(self.table.rows[index].key))
+            elif event.chain > 1:
                 self.action_open()
 
     def _slot_at(self, x: int) -> Slot | None:
@@ -220,7 +244,7 @@ class LineTable(ScrollView, Painter, can_focus=True):
     def action_open(self) -> None:
         """Go to what the cursor is on."""
         if self.row:
-            self.post_message(self.Opened(self, self.row.key))
+            self.post_message(self.Opened(self, self._key_of(self.row)))
 
     def action_move(self, rows: int) -> None:
         """Move the cursor."""
@@ -235,8 +259,29 @@ class LineTable(ScrollView, Painter, can_focus=True):
         self._move_to(len(self.shown) - 1 if last else 0)
 
     def action_sideways(self, direction: int) -> None:
-        """Scroll a wide table."""
+        """Scroll a wide table; in one of cells, to the next cell."""
+        if self.table is not None and self.table.by_cell:
+            shown = [slot.column for slot in self._slots]
+            if shown:
+                place = shown.index(self.column) + direction
+                self._choose(shown[max(0, min(place, len(shown) - 1))])
+            return
         self.scroll_to(x=max(0, round(self.scroll_x) + direction * STEP), animate=False)
+
+    def _choose(self, column: int) -> None:
+        """Put the cursor on a column, and bring it into sight."""
+        self._column = column
+        left = MARK_WIDTH
+        for slot in self._slots:
+            if slot.column == column:
+                break
+            left += slot.width + GAP
+        width = next((slot.width for slot in self._slots if slot.column == column), 0)
+        room = self.scrollable_content_region.width
+        if left < round(self.scroll_x) or left + width > round(self.scroll_x) + room:
+            self.scroll_to(x=max(0, left + width - room) if left + width > room else 0, animate=False)
+        self._forget()
+        self.post_message(self.Changed())
 
     def action_sort(self, step: int) -> None:
         """Sort by the next column that is shown; after the last one, as the rows came."""
@@ -248,6 +293,13 @@ class LineTable(ScrollView, Painter, can_focus=True):
         """Turn the order round."""
         if self.order.column is not None:
             self._order_by(self.order._replace(descending=not self.order.descending))
+
+    def sort_by(self, title: str) -> None:
+        """Sort by the column with this title, the highest first; again, the other way round."""
+        titles = [column.title for column in self.table.columns] if self.table else []
+        if title in titles:
+            column = titles.index(title)
+            self._order_by(Order(column, self.order != Order(column, descending=True)))
 
     def _sort(self, column: int) -> None:
         """Sort by this column; again, the other way round."""
@@ -327,13 +379,18 @@ class LineTable(ScrollView, Painter, can_focus=True):
 
     def _paint(self, index: int, state: int) -> Strip:
         assert self.table is not None
-        base = self.style_of(("", "cursor-idle", "cursor")[state])
+        chosen = self.style_of(("", "cursor-idle", "cursor")[state])
+        # In a table of cells the cursor is on one of them.
+        base = self.style_of("") if self.table.by_cell else chosen
         row = self.table.rows[index]
         texts = self.table.cells()[index]
         tint = self.style_of(levels.word(row.level), base)
         segments = [cell(levels.mark(row.level), MARK_WIDTH, False, tint)]
         for slot in self._slots:
             column = self.table.columns[slot.column]
-            segments.append(cell(texts[slot.column], slot.width, column.right, tint if column.tinted else base))
+            style = tint if column.tinted else base
+            if self.table.by_cell and state and slot.column == self.column:
+                style = chosen
+            segments.append(cell(texts[slot.column], slot.width, column.right, style))
             segments.append(Segment(" " * GAP, base))
         return Strip(segments)

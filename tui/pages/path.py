@@ -1,0 +1,45 @@
+"""The way between two marked ports."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from ibkit.model.routes import Hop
+from ibkit.tui.pages.node import NodePage
+from ibkit.tui.pages.page import Content, Outcome, Page, why_empty
+from ibkit.tui.snapshot import Mark, Snapshot
+from ibkit.tui.view import path
+from ibkit.tui.view.lines import Line
+
+
+class PathPage(Page):
+    """The way from one port to another and back, hop by hop, and whether they can talk."""
+
+    name = "path"
+    detail_rows = 4
+
+    def __init__(self, a: Mark, b: Mark) -> None:
+        self._ends = a, b
+        self.title = f"{a.name} to {b.name}"
+
+    def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
+        """The verdict, and the hops."""
+        reading = snapshot.path(*self._ends)
+        if isinstance(reading.value, str):
+            return Content(empty=f"{reading.value}; m on a row of the node's own page marks one port")
+        if reading.value is None:
+            return Content(empty=why_empty(reading, "the way"))
+        return Content(path.head(reading.value), path.hop_table(reading.value), "no hop of the way is known")
+
+    def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
+        """Both ends of the hop."""
+        found = snapshot.path(*self._ends).value
+        if found is None or isinstance(found, str) or not isinstance(key, path.HopKey):
+            return []
+        return path.hop_lines(found, key.hop)
+
+    def open(self, snapshot: Snapshot, key: Any) -> Outcome:
+        """To the node that the hop leads into."""
+        hop = key.hop if isinstance(key, path.HopKey) else None
+        return NodePage(hop.entry.guid, hop.entry.port) if isinstance(hop, Hop) else None
