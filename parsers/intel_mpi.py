@@ -30,10 +30,11 @@ _TMI = re.compile(r"TMI provider initialized: (\w{1,20})")
 #: "trying to open DAPL provider ..." is what it tries; this is what it has opened.
 _DAPL = re.compile(r"DAPL provider (\S{1,80})\Z")
 _NO_FABRIC = re.compile(r"(\w{2,12}) fabric is not available and fallback fabric is not enabled")
-_NO_DAT = re.compile(r"cannot open dynamic library libdat2?\.so|/etc/tmi\.conf: No such file|open_hca: getaddr_netdev")
+_NO_DAT = re.compile(r"cannot open dynamic library libdat2?\.so|open_hca: getaddr_netdev")
+_NO_TMI = "/tmi.conf: No such file"
 _MARKS = (
     b"MPI startup():", b"TMI provider initialized", b"fabric is not available and", b"open dynamic library libdat",
-    b"/etc/tmi.conf: No", b"open_hca: getaddr_netdev", b"RLIMIT_MEMLOCK too small", b"OFI addrinfo() failed",
+    b"/tmi.conf: No", b"open_hca: getaddr_netdev", b"RLIMIT_MEMLOCK too small", b"OFI addrinfo() failed",
 )  # fmt: skip
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 
@@ -56,6 +57,8 @@ def read(line: Line) -> Iterator[Version | Provider | RankPlace | SharedMemory |
         yield Provider(said, NAME, found.group(1), None, "tmi")
     if _NO_DAT.search(text):
         yield Failure(said, "intel", "no-dat")
+    elif _NO_TMI in text:
+        yield Failure(said, "intel", "no-tmi")
     if found := _NO_FABRIC.search(text):
         yield Failure(said, "intel", "no-fabric", True, detail=found.group(1))
     if "RLIMIT_MEMLOCK too small" in text:

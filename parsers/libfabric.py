@@ -21,10 +21,12 @@ _LINE = re.compile(
     r"<\w{1,10}> (?P<text>.*)"
 )
 _OPENED = re.compile(r"Opened fabric: (\S{1,80})\s{0,9}\Z")
-_UNUSABLE = re.compile(r"fi_getinfo: provider (\S{1,60}) (?:returned -61\b|output empty list)")
+#: Of all providers only verbs' word counts: those of hardware that is not there have nothing either.
+_UNUSABLE = re.compile(r"fi_getinfo: provider verbs(?:;\S{1,40})? (?:returned -61\b|output empty list)")
+_NO_ADDRESS = "rdma_resolve_addr: "
 _NETWORK = re.compile(r"(?:[\d.]{7,15}|[0-9A-Fa-f:]{2,39})/\d{1,3}\Z")
 _SHAPES = re.compile(
-    b"|".join(re.escape(shape(mark)) for mark in (b"Opened fabric: ", b"fi_getinfo: provider "))
+    b"|".join(re.escape(shape(mark)) for mark in (b"Opened fabric: ", b"fi_getinfo: provider ", b"rdma_resolve_addr: "))
 )  # fmt: skip
 
 
@@ -40,7 +42,7 @@ def read(line: Line) -> Iterator[Provider | Failure]:
     said = Said(line.number, line.raw, None, int(found["pid"]) if found["pid"] else None, line.rank)
     if opened := _OPENED.match(found["text"]):
         yield Provider(said, NAME, provider_of(opened.group(1)), opened.group(1))
-    elif (unusable := _UNUSABLE.match(found["text"])) and unusable.group(1).split(";")[0] == "verbs":
+    elif _UNUSABLE.match(found["text"]) or (found["provider"] == "verbs" and _NO_ADDRESS in found["text"]):
         yield Failure(said, "ofi", "no-verbs")
 
 

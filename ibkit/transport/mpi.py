@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ibkit.parsers import openmpi, ucx
-from ibkit.parsers.job_facts import Cut, Failure, Setting, Version
+from ibkit.parsers.job_facts import Cut, Failure, Provider, Setting, Version
 from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
@@ -85,6 +85,8 @@ class Evidence:
         self.failures: list[tuple[Failure, Mark]] = []
         self.foreign: list[str] = []
         self.providers: list[tuple[str, Mark]] = []
+        #: What psm3 stands on, by host.
+        self.psm3: dict[str | None, tuple[str, Mark]] = {}
         self.installed: dict[str, dict[str, Mark]] = {}
 
     def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
@@ -106,6 +108,10 @@ class Evidence:
             self._of_nobody(fact, mark)
         else:
             self._of_process(fact, mark)
+
+    def add_psm3(self, fact: Provider, file: File) -> None:
+        """Below libfabric's provider psm3 stands this one."""
+        self.psm3[fact.said.host] = fact.provider, file.mark(fact.said)
 
     def cut(self, fact: Cut, file: File) -> None:
         """A process is there, whatever it said."""
@@ -154,7 +160,7 @@ class Evidence:
             case openmpi.Mtl():
                 process.mtl = fact.component, mark
             case openmpi.OfiProvider():
-                if words.of_provider(fact.provider) != "unknown":
+                if words.of_provider(fact.provider) != "unknown" or fact.provider == "psm3":
                     process.provider = process.provider or (fact.provider, mark)
             case openmpi.TcpInterface():
                 process.interfaces.add(fact.name)

@@ -206,6 +206,8 @@ class Paths:
             )
             if process.mtl is not None and process.mtl[0] in ("psm2", "psm"):
                 provider = process.mtl
+            if process.provider and process.provider[0].lower() == "psm3":
+                provider = self._evidence.psm3.get(process.host)
             if provider is not None and (word := words.of_provider(provider[0])) not in ("shm", "unknown"):
                 yield Path(self._host(process.host), None, word, provider[1], "selection", needs_hosts=True)
 

@@ -1,4 +1,4 @@
-"""Settings that leave an MPI nothing but TCP between hosts. They explain a verdict, and never make one.
+"""Settings that leave a runtime nothing but TCP between hosts. They explain a verdict, and never make one.
 
 Sources: UCX's src/ucp/core/ucp_context.c (aliases of transports, deny lists, names of devices), Open MPI's
 opal/mca/btl and ompi/mca/pml.
@@ -64,3 +64,32 @@ def wants_module(setting: Setting) -> bool:
         and not setting.value.startswith("^")
         and bool(set(setting.value.split(",")) & _BTLS_FOR_HCAS)
     )
+
+
+def asks_for_tcp(setting: Setting) -> bool:
+    """Settings that leave libfabric or an old Intel MPI nothing but TCP (Intel MPI's and libfabric's manuals)."""
+    value = setting.value.strip().lower()
+    if setting.name in ("I_MPI_OFI_PROVIDER", "FI_PROVIDER"):
+        names = {name.split(";")[0] for name in value.lstrip("^").split(",") if name}
+        tcp = {"tcp", "sockets", "udp", "net"}
+        return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
+    if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
+        return value in ("tcp", "shm:tcp", "sock", "ssm")
+    if setting.name == "PSM3_HAL":
+        return value == "sockets"
+    if setting.name == "MPICH_NEMESIS_NETMOD":
+        return value == "tcp"
+    return False
+
+
+def leaves_sockets(setting: Setting) -> bool:
+    """Settings that leave NCCL its sockets alone; NCCL_SOCKET_IFNAME never does (NCCL's environment variables)."""
+    value = setting.value.strip("\"' ").lower()
+    return (setting.name == "NCCL_IB_DISABLE" and value not in ("0", "")) or (
+        setting.name == "NCCL_NET" and value in ("socket", "fastsocket")
+    )
+
+
+def asks_for_mlx(setting: Setting) -> bool:
+    """Intel MPI's provider that is UCX."""
+    return setting.name in ("FI_PROVIDER", "I_MPI_OFI_PROVIDER") and setting.value.strip().lower() == "mlx"

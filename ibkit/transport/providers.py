@@ -7,13 +7,14 @@ environment or a host file does not tell that there are two hosts, such a line d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.job_facts import Build, Failure, Provider, RankPlace, Setting, SharedMemory, Version
 from ibkit.transport import mpi_builds, words
 from ibkit.transport.evidence import Book, File, Mark
+from ibkit.transport.mpi_settings import asks_for_mlx, asks_for_tcp
 from ibkit.transport.processes import Hosts, Launches
 from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import in_force
@@ -32,6 +33,7 @@ _HOSTS_STEP = {
     "Intel MPI": "run again with I_MPI_DEBUG=3, whose table of ranks shows how many hosts there are",
     "MPICH": "run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), which shows each rank's place",
 }
+_OPENMPI_STEP = "run again with --mca pml_base_verbose 100 --mca btl_base_verbose 100"
 _LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
 _ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
 #: MVAPICH2's names of adapters that are not InfiniBand's or RoCE's, or that are InfiniBand's only (mv2_hca_detect.c).
@@ -167,6 +169,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     sharing = [mark for p, mark in built if mpi_builds.shares_memory(p, (setting for setting, _ in context.settings))]
     group = group._replace(shared_memory=[*group.shared_memory, *sharing])
     verdict, step = _verdict(group, name, named, count)
+    if doubt := _doubt(carriers, context):
+        verdict, step, named = "unknown", doubt, {}
     cited = [book.cite(mark, "selection", word) for word, (_, mark) in named.items() if count != 1]
     pairs: tuple[Pair, ...] = ()
     if verdict == "shm":
@@ -179,6 +183,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     if fatal and verdict in ("unknown", "shm"):
         verdict, pairs = "none", ()
     status, why = _status(verdict, context, has_ended=bool(fatal))
+    if _is_mlx(group, context):
+        why = _of_mlx(why, context)
     if status == "fallback" and built:
         why = {"nobuild": [(mark, "selection") for _, mark in built], **why}
     for mark in fatal[:2]:
@@ -206,6 +212,33 @@ def _verdict(
         provider = named["unknown"][0].provider
         return "unknown", _STEPS.get(_core(provider), f"{provider} is not known to be of one transport; {_LIVE_STEP}")
     return words.combine(named), None
+
+
+def _is_mlx(group: Group, context: Context) -> bool:
+    """Whether Intel MPI's provider mlx, which is UCX, was taken or asked for."""
+    is_asked = any(asks_for_mlx(setting) for setting, _ in in_force(context.settings))
+    return is_asked or any(_core(provider.provider) == "mlx" for provider, _ in group.providers)
+
+
+def _of_mlx(why: Mapping[str, list[tuple[Mark, str]]], context: Context) -> dict[str, list[tuple[Mark, str]]]:
+    """The reasons, where libfabric or UCX that offers nothing is mlx that does, unless UCX says why."""
+    lost = [(mark, "failure") for failure, mark in context.failures if failure[1:3] == ("ucx", "unreachable")]
+    missing = [*why.get("ofi", ()), *lost]
+    others = {id: marks for id, marks in why.items() if id != "ofi"}
+    return {**others, "mlxucx": missing} if missing and not others else others
+
+
+def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str | None:
+    """Why what is named may be another's, or may not be used: a build's line of one MPI beside the words of another
+    one; libfabric opened in Open MPI, which does so while it still chooses (mtl ofi, btl ofi).
+    """
+    others = {name for name, _, _ in context.versions} & {"Open MPI", "Intel MPI", "UCX"}
+    if any(mpi_builds.is_build(provider) for provider, _ in carriers) and others:
+        return f"{', '.join(sorted(others))} is named as well as a build of MPICH: {_LIVE_STEP}"
+    is_openmpi = "Open MPI" in others or any(setting.runtime == "ompi" for setting, _ in context.settings)
+    if is_openmpi and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
+        return f"Open MPI opens libfabric before it chooses: {_OPENMPI_STEP}"
+    return None
 
 
 def _hosts_by_place(group: Group) -> int | None:
@@ -249,19 +282,3 @@ def _status(verdict: str, context: Context, *, has_ended: bool) -> tuple[str, di
     if asked:
         return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
     return "fallback", why
-
-
-def asks_for_tcp(setting: Setting) -> bool:
-    """Settings that leave libfabric or an old Intel MPI nothing but TCP (Intel MPI's and libfabric's manuals)."""
-    value = setting.value.strip().lower()
-    if setting.name in ("I_MPI_OFI_PROVIDER", "FI_PROVIDER"):
-        names = {name.split(";")[0] for name in value.lstrip("^").split(",") if name}
-        tcp = {"tcp", "sockets", "udp", "net"}
-        return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
-    if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
-        return value in ("tcp", "shm:tcp", "sock", "ssm")
-    if setting.name == "PSM3_HAL":
-        return value == "sockets"
-    if setting.name == "MPICH_NEMESIS_NETMOD":
-        return value == "tcp"
-    return False
