@@ -16,7 +16,7 @@ verdict: ib, roce, iwarp, rdma (verbs, link layer not shown), opa, efa, slingsho
 none (no data path was established) or unknown. docs/check-mpi-transport.md says what each one stands on.
 
 exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an abort; 2 unreadable input;
-3 not decided: the answer says what to add to the next run.
+3 not decided: the answer says what to add to the next run. With --require it is that of the requirement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 import argparse
 
 from ibkit.cli import mpi_live
-from ibkit.cli.mpi_answer import tell
+from ibkit.cli.mpi_answer import explain, tell
 from ibkit.cli.output import note, origin_line
 from ibkit.errors import IbkitError
 from ibkit.sources.opening import open_site
@@ -40,11 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="a log, a folder of logs, - for standard input, a program to launch, pid:N, slurm:JOBID, running",
     )
+    parser.add_argument(
+        "--require",
+        choices=("ib", "roce", "iwarp", "rdma", "opa", "efa", "slingshot"),
+        help="exit status 0 only if all that went between hosts was this (rdma: ib, roce or iwarp), 1 if not, "
+        "3 if that is not known or nothing did; for prologs and CI",
+    )
+    parser.add_argument(
+        "--explain", nargs="?", const="", metavar="ID", help="tell what a reason means, and end; without ID list them"
+    )
     mpi_live.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge the job, print the answer and return the exit status."""
+    if args.explain is not None:
+        return explain(args)
     from ibkit.transport.job import Job, is_program, job_of_site, open_job
     from ibkit.transport.verdict import judge
 

@@ -3,25 +3,66 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from typing import TextIO
 
-from ibkit.cli.output import print_csv, print_json, print_problems
-from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
+from ibkit.cli.output import note, print_csv, print_json, print_problems
+from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
+from ibkit.export.mpi_reasons import explained, list_lines, reasons_document, reasons_page
 from ibkit.export.mpi_text import lines
 from ibkit.model.mpi import JobVerdict
+from ibkit.transport.catalogue import BY_ID, ENTRIES
+from ibkit.transport.require import met
 
 _EXIT_OF = {"as-expected": EXIT_OK, "undecided": EXIT_UNDECIDED}
+_EXIT_OF_REQUIREMENT = {True: EXIT_OK, False: EXIT_FINDING, None: EXIT_UNDECIDED}
+_REQUIREMENT = {True: "is met", False: "is not met", None: "cannot be decided"}
 
 
 def tell(args: argparse.Namespace, answer: JobVerdict, *, for_people: TextIO | None = None) -> int:
     """Print the answer in the form that was asked for, and its problems. Returns the exit status."""
+    wanted: str | None = args.require
+    is_met = met(answer, wanted) if wanted else None
     if args.json:
-        print_json(mpi_document(answer))
+        print_json(mpi_document(answer, (wanted, is_met) if wanted else None))
     elif args.csv:
         print_csv(COLUMNS, mpi_rows(answer))
     else:
-        for line in lines(answer):
+        for line in lines(answer, _width(for_people or sys.stdout)):
             print(line, file=for_people)
     print_problems(answer.problems)
-    return _EXIT_OF.get(answer.status, EXIT_FINDING)
+    if not wanted:
+        return _EXIT_OF.get(answer.status, EXIT_FINDING)
+    note(f"--require {wanted} {_REQUIREMENT[is_met]}: the verdict is {answer.verdict}{_why_open(answer, is_met)}")
+    return EXIT_FINDING if answer.status == "aborted" else _EXIT_OF_REQUIREMENT[is_met]
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Tell what a reason means (``--explain ID``), all of them (``all``), or which there are (no ID)."""
+    if args.csv:
+        raise IbkitError("--explain has no --csv")
+    if args.explain not in ("", "all", *BY_ID):
+        raise IbkitError(f"--explain {args.explain}: no such reason; there are {', '.join(BY_ID)}")
+    chosen = (BY_ID[args.explain],) if args.explain in BY_ID else ENTRIES
+    if args.json:
+        print_json(reasons_document(chosen))
+    elif args.explain == "":
+        print("\n".join(list_lines(chosen)))
+    else:
+        print(reasons_page(chosen) if args.explain == "all" else explained(chosen[0]), end="")
+    return EXIT_OK
+
+
+def _why_open(answer: JobVerdict, is_met: bool | None) -> str:
+    if is_met is not None:
+        return ", and the job aborted" if answer.status == "aborted" and is_met else ""
+    if answer.verdict == "shm":
+        return ", nothing went between hosts: give the job two hosts"
+    return ", which does not show the link layer" if answer.verdict == "rdma" else ""
+
+
+def _width(stream: TextIO) -> int | None:
+    """Columns of the terminal; None where the answer goes elsewhere, and for a serial console that tells 0."""
+    return (os.get_terminal_size(stream.fileno()).columns or None) if stream.isatty() else None

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 
 SCHEMA = "ibkit.mpi/1"
 
 COLUMNS = (
     "target", "job", "layer", "runtime", "version", "verdict", "status", "a", "b", "transport", "ranks", "evidence",
+    "reasons",
 )  # fmt: skip
 
 
-def mpi_document(answer: JobVerdict) -> dict[str, Any]:
-    """The answer as JSON-like data."""
+def mpi_document(answer: JobVerdict, require: tuple[str, bool | None] | None = None) -> dict[str, Any]:
+    """The answer as JSON-like data; ``require``: what was required, and whether it is met."""
     return {
         "schema": SCHEMA,
         "target": answer.target,
@@ -24,6 +25,7 @@ def mpi_document(answer: JobVerdict) -> dict[str, Any]:
         "layers": [_layer(layer) for layer in answer.layers],
         "evidence": [_evidence(evidence) for evidence in answer.evidence],
         "next_step": answer.next_step,
+        "require": {"wanted": require[0], "met": require[1]} if require else None,
         "problems": [problem._asdict() for problem in answer.problems],
     }
 
@@ -48,11 +50,20 @@ def _layer(layer: Layer) -> dict[str, Any]:
             }
             for pair in layer.pairs
         ],
-        "reasons": [
-            {"id": reason.id, "text": reason.text, "evidence": list(reason.evidence), "fix": reason.fix}
-            for reason in layer.reasons
-        ],
+        "reasons": [_reason(reason) for reason in layer.reasons],
+        "remarks": [_reason(remark) for remark in layer.remarks],
         "next_step": layer.next_step,
+    }
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return {
+        "id": reason.id,
+        "text": reason.text,
+        "evidence": list(reason.evidence),
+        "fix": reason.fix,
+        "hosts": list(reason.hosts),
+        "ranks": list(reason.ranks),
     }
 
 
@@ -74,10 +85,12 @@ def mpi_rows(answer: JobVerdict) -> Iterator[list[Any]]:
     places = {evidence.id: f"{evidence.file}:{evidence.line}" for evidence in answer.evidence}
     for layer in answer.layers:
         head = [answer.target, layer.job, layer.layer, layer.runtime, layer.version, layer.verdict, layer.status]
+        why = " ".join(reason.id for reason in layer.reasons)
         for pair in layer.pairs:
-            yield [*head, pair.a, pair.b, pair.transport, _ranks(pair), " ".join(places[id] for id in pair.evidence)]
+            lines = " ".join(places[id] for id in pair.evidence)
+            yield [*head, pair.a, pair.b, pair.transport, _ranks(pair), lines, why]
         if not layer.pairs:
-            yield [*head, None, None, None, None, None]
+            yield [*head, None, None, None, None, None, why]
 
 
 def _ranks(pair: Pair) -> str:

@@ -1,75 +1,187 @@
-"""A job's verdict for people."""
+"""A job's verdict for people: a sentence, the hosts folded by what differs, reasons with their lines, the next step."""
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
 from ibkit.display import clean
 from ibkit.export.mpi_sentence import LAYERS, sentence
-from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair
+from ibkit.model.host_matrix import Cell, Matrix, fold
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 
-#: So many pairs, and lines of evidence, are shown to people; --json has all.
-_SHOWN_PAIRS = 12
+#: So many cells of the table, runs, and lines of evidence, are shown to people; --json has all.
+_SHOWN_CELLS = 12
+_SHOWN_LAYERS = 20
 _SHOWN_EVIDENCE = 12
+#: Characters of a set of hosts' names, and of a quoted line.
+_MAX_NAME = 44
+_MAX_TEXT = 160
+_NO_REASON = (
+    "no line says why: look at `ibkit status` and at /proc/PID/limits of a rank on each host; "
+    "`ibkit check-mpi-transport --explain` lists what it can be"
+)
 
 
-def lines(answer: JobVerdict) -> Iterator[str]:
-    """The answer for people: the verdict in one sentence first."""
-    yield f"{clean(answer.target)}: {sentence(answer)}"
+def lines(answer: JobVerdict, width: int | None = None) -> Iterator[str]:
+    """The answer, the verdict in one sentence first. With ``width`` (columns) long lines go on below, indented."""
+    for text, indent in _lines(answer):
+        if width is None or len(text) <= width:
+            yield text
+        elif indent is None:
+            yield f"{text[: width - 3]}..."
+        else:
+            yield from textwrap.wrap(
+                text, max(width, 40), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+            )
+
+
+def place(evidence: Evidence) -> str:
+    """``file:line: text``."""
+    return f"{clean(evidence.file)}:{evidence.line}: {clean(evidence.text.strip(), _MAX_TEXT)}"
+
+
+def _lines(answer: JobVerdict) -> Iterator[tuple[str, int | None]]:
+    """Lines, each with the indentation of what goes on below it, or None for quotations, which are cut."""
+    yield f"{clean(answer.target)}: {sentence(answer)}", 2
     evidence = {item.id: item for item in answer.evidence}
-    for layer in answer.layers:
-        yield ""
-        yield _heading(layer)
-        yield from _pairs(layer)
-        for reason in layer.reasons:
-            yield f"  reason {reason.id}: {reason.text}"
-            yield f"    fix: {reason.fix}"
-            yield from (f"    {place(evidence[id])}" for id in reason.evidence[:2] if id in evidence)
+    quoted: set[int] = set()
+    for layer in answer.layers[:_SHOWN_LAYERS]:
+        yield "", 0
+        yield _heading(layer), 4
+        for text in _table(layer):
+            yield text, 6
+        for kind, reason in (*(("reason", one) for one in layer.reasons), *(("remark", one) for one in layer.remarks)):
+            yield from _reason(kind, reason, layer, evidence, quoted)
         if layer.next_step and layer.status == "undecided":
-            yield f"  next step: {clean(layer.next_step, 600)}"
-    if answer.evidence:
-        yield ""
-        yield "evidence:"
-        for item in answer.evidence[:_SHOWN_EVIDENCE]:
-            yield f"  [{item.evidence_class}] {place(item)}"
-        if len(answer.evidence) > _SHOWN_EVIDENCE:
-            yield f"  ... and {len(answer.evidence) - _SHOWN_EVIDENCE} more lines; --json lists all"
-    if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers):
-        yield ""
-        yield f"next step: {clean(answer.next_step, 600)}"
+            yield f"  next step: {clean(layer.next_step, 600)}", 4
+        elif layer.status == "fallback" and not layer.reasons:
+            yield f"  next step: {_NO_REASON}", 4
+    if len(answer.layers) > _SHOWN_LAYERS:
+        yield "", 0
+        yield _rest(answer.layers[_SHOWN_LAYERS:]), 4
+    left = [item for item in answer.evidence if item.id not in quoted]
+    if left:
+        yield "", 0
+        yield "evidence:", 2
+        for item in left[:_SHOWN_EVIDENCE]:
+            yield f"  [{item.evidence_class}] {place(item)}", None
+        if len(left) > _SHOWN_EVIDENCE:
+            yield f"  ... and {len(left) - _SHOWN_EVIDENCE} more lines; --json lists all", 4
+    if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers[:_SHOWN_LAYERS]):
+        yield "", 0
+        yield f"next step: {clean(answer.next_step, 600)}", 2
+    if ids := list(dict.fromkeys(reason.id for layer in answer.layers for reason in layer.reasons)):
+        yield "", 0
+        yield f"more about {'it' if len(ids) == 1 else 'them'}: ibkit check-mpi-transport --explain {ids[0]}", 2
 
 
 def _heading(layer: Layer) -> str:
     runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word))
     name = runtime or LAYERS.get(layer.layer, layer.layer)
     run = f" run {layer.job}" if layer.job > 1 else ""
-    ranks = "ranks not known" if layer.ranks is None else f"{layer.ranks} rank{'s' if layer.ranks != 1 else ''}"
-    hosts = ", ".join(clean(host) for host in layer.hosts[:6]) or "hosts not known"
-    if len(layer.hosts) > 6:
-        hosts += f" and {len(layer.hosts) - 6} more"
+    ranks = "ranks not known" if layer.ranks is None else f"{layer.ranks:,} rank{'s' if layer.ranks != 1 else ''}"
+    if not layer.hosts:
+        hosts = "hosts not known"
+    elif len(layer.hosts) <= 3:
+        hosts = ", ".join(clean(host) for host in layer.hosts)
+    else:
+        hosts = f"{len(layer.hosts):,} hosts"
     return f"{name}{run} ({ranks}; {hosts}): {layer.verdict}, {layer.status}"
 
 
-def _pairs(layer: Layer) -> Iterator[str]:
-    """Between hosts first, and of these the rarest transports: what differs is what is looked for."""
-    counts = Counter(pair.transport for pair in layer.pairs if pair.a != pair.b)
-    pairs = sorted(layer.pairs, key=lambda pair: (pair.a == pair.b, counts[pair.transport]))
-    for pair in pairs[:_SHOWN_PAIRS]:
-        yield f"  {_pair(pair)}"
-    if len(pairs) > _SHOWN_PAIRS:
-        rest = Counter(pair.transport for pair in pairs[_SHOWN_PAIRS:])
-        told = ", ".join(f"{count} {transport}" for transport, count in sorted(rest.items()))
-        yield f"  ... and {len(pairs) - _SHOWN_PAIRS} more pairs: {told}"
+def _rest(layers: tuple[Layer, ...]) -> str:
+    counts = Counter(f"{layer.verdict}, {layer.status}" for layer in layers)
+    told = "; ".join(f"{count} {words}" for words, count in counts.most_common())
+    return f"... and {len(layers)} more runs: {told}; --json lists all"
 
 
-def _pair(pair: Pair) -> str:
-    where = f"{clean(pair.a)} - {clean(pair.b)}" if pair.a != pair.b else f"on {clean(pair.a)}"
-    ranks = " ".join(f"{a}-{b}" for a, b in pair.ranks[:8])
+# -- the hosts
+
+
+def _table(layer: Layer) -> Iterator[str]:
+    """The cells between hosts, the rarest transports first: what differs is looked for. Then those inside hosts."""
+    matrix = fold(layer)
+    counts: Counter[str] = Counter()
+    for cell in matrix.between:
+        counts[cell.transport] += cell.pairs
+    cells = sorted(matrix.between, key=lambda cell: (counts[cell.transport], cell.transport, -cell.pairs))
+    for cell in cells[:_SHOWN_CELLS]:
+        yield f"  {_cell(matrix, cell, layer)}"
+    if len(cells) > _SHOWN_CELLS:
+        yield f"  ... and {_more(cells[_SHOWN_CELLS:])}"
+    known = {number for cell in matrix.between for number in (cell.row, cell.column)}
+    silent = [number for number in range(len(matrix.groups)) if number not in known]
+    if known and silent:
+        yield f"  {', '.join(_name(matrix, number) for number in silent)}: to other hosts nothing is known"
+    for cell in matrix.on_host[:_SHOWN_CELLS]:
+        yield f"  on {_name(matrix, cell.row)}: {cell.transport}{_ranks(matrix, cell, layer)}"
+    if len(matrix.on_host) > _SHOWN_CELLS:
+        words = Counter(cell.transport for cell in matrix.on_host[_SHOWN_CELLS:])
+        told = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
+        yield f"  ... and on {sum(words.values())} more groups of hosts: {told}"
+
+
+def _cell(matrix: Matrix, cell: Cell, layer: Layer) -> str:
+    if cell.pairs == 1:
+        (pair,) = matrix.pairs_of(cell, layer)
+        return f"{clean(pair.a)} - {clean(pair.b)}: {cell.transport}{_ranks(matrix, cell, layer)}"
+    one, other = _name(matrix, cell.row), _name(matrix, cell.column)
+    where = f"{one} with each other" if cell.row == cell.column else f"{one} - {other}"
+    of = f" of {cell.possible:,}" if cell.pairs < cell.possible else ""
+    return f"{where}: {cell.transport} ({cell.pairs:,}{of} pairs of hosts)"
+
+
+def _more(cells: list[Cell]) -> str:
+    counts: Counter[str] = Counter()
+    for cell in cells:
+        counts[cell.transport] += cell.pairs
+    told = ", ".join(f"{count:,} {word}" for word, count in sorted(counts.items()))
+    return f"{sum(counts.values()):,} more pairs of hosts: {told}"
+
+
+def _name(matrix: Matrix, number: int) -> str:
+    group = matrix.groups[number]
+    name = clean(group.name, 4096)
+    if len(name) <= _MAX_NAME:
+        return name
+    return f"{clean(group.hosts[0])} and {len(group.hosts) - 1:,} more hosts"
+
+
+def _ranks(matrix: Matrix, cell: Cell, layer: Layer) -> str:
+    """The pairs of ranks, of a single pair of hosts."""
+    if cell.pairs != 1:
+        return ""
+    (pair,) = matrix.pairs_of(cell, layer)
+    named = " ".join(f"{a}-{b}" for a, b in pair.ranks[:8])
     more = f" and {len(pair.ranks) - 8} more" if len(pair.ranks) > 8 else ""
-    return f"{where}: {pair.transport}" + (f" (ranks {ranks}{more})" if ranks else "")
+    return f" (ranks {named}{more})" if named else ""
 
 
-def place(evidence: Evidence) -> str:
-    """``file:line: text``."""
-    return f"{clean(evidence.file)}:{evidence.line}: {clean(evidence.text.strip(), 160)}"
+# -- reasons
+
+
+def _reason(
+    kind: str, reason: Reason, layer: Layer, evidence: dict[int, Evidence], quoted: set[int]
+) -> Iterator[tuple[str, int | None]]:
+    yield f"  {kind} {reason.id}: {reason.text}", 4
+    if where := _where(reason, layer):
+        yield f"    {where}", 6
+    for number in reason.evidence[:2]:
+        if number in evidence:
+            quoted.add(number)
+            yield f"    {place(evidence[number])}", None
+    yield f"    fix: {clean(reason.fix, 1000)}", 6
+
+
+def _where(reason: Reason, layer: Layer) -> str:
+    """``on n02, rank 3``: where its lines are from, if the job has more places than these."""
+    hosts, ranks = reason.hosts, reason.ranks
+    told = []
+    if hosts and len(layer.hosts) != 1:
+        told.append(f"on {', '.join(map(clean, hosts[:4]))}{f' and {len(hosts) - 4} more hosts' * (len(hosts) > 4)}")
+    if ranks:
+        more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+        told.append(f"rank{'s' if len(ranks) > 1 else ''} {' '.join(map(str, ranks[:8]))}{more}")
+    return ", ".join(told)

@@ -39,16 +39,21 @@ class Pair(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why it was not InfiniBand, as far as the evidence proves it. ``id`` is stable (memlock, noport, nolib ...)."""
+    """Why it was not InfiniBand, as far as the evidence proves it. ``id`` is stable (memlock, noport, nolib ...).
+
+    ``hosts`` and ``ranks`` are those whose lines prove it, in the order in which they were hit; none where no line tells.
+    """
 
     id: str
     text: str
     fix: str
     evidence: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
 
 
 class Layer(NamedTuple):
-    """One independent data path of one job: ``layer`` is mpi, nccl or gloo."""
+    """One independent data path of one job: ``layer`` is mpi, nccl or gloo. ``remarks`` spoil nothing (peermem)."""
 
     layer: str
     verdict: str
@@ -61,6 +66,7 @@ class Layer(NamedTuple):
     pairs: tuple[Pair, ...] = ()
     reasons: tuple[Reason, ...] = ()
     next_step: str | None = None
+    remarks: tuple[Reason, ...] = ()
 
 
 class JobVerdict(NamedTuple):

@@ -75,6 +75,8 @@ def asks_for_tcp(setting: Setting) -> bool:
         return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
     if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
         return value in ("tcp", "shm:tcp", "sock", "ssm")
+    if setting.name == "I_MPI_FABRICS_LIST":
+        return value == "tcp"
     if setting.name == "PSM3_HAL":
         return value == "sockets"
     if setting.name == "MPICH_NEMESIS_NETMOD":

@@ -16,6 +16,7 @@ from ibkit.parsers.job_facts import Failure, Setting
 from ibkit.transport import words
 from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, Mark
+from ibkit.transport.mpi_settings import leaves_sockets
 from ibkit.transport.nccl import MAX_CHANNELS, Evidence
 from ibkit.transport.nccl_networks import Networks, UcxWords
 from ibkit.transport.nccl_peers import Peers
@@ -402,13 +403,8 @@ class _Run:
         return None
 
     def _asked_for_tcp(self) -> list[Mark]:
-        """Settings that leave sockets alone. NCCL_SOCKET_IFNAME never does."""
-        found = []
-        for setting, mark in self._settings():
-            is_off = setting.name == "NCCL_IB_DISABLE" and setting.value.strip() not in ("0", "")
-            is_socket = setting.name == "NCCL_NET" and setting.value.strip("\"'").lower() in ("socket", "fastsocket")
-            if is_off or is_socket:
-                found.append(mark)
+        """Settings that leave sockets alone."""
+        found = [mark for setting, mark in self._settings() if leaves_sockets(setting)]
         return list({(mark.file, mark.line): mark for mark in found}.values())
 
     def _uneven(self, failures: list[tuple[Failure, Mark]]) -> Why:

@@ -33,6 +33,7 @@ _HOSTS_STEP = {
     "Intel MPI": "run again with I_MPI_DEBUG=3, whose table of ranks shows how many hosts there are",
     "MPICH": "run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), which shows each rank's place",
 }
+_SPEAKERS = {"ompi": "Open MPI", "intel": "Intel MPI", "ucx": "UCX"}
 _OPENMPI_STEP = "run again with --mca pml_base_verbose 100 --mca btl_base_verbose 100"
 _LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
 _ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
@@ -43,6 +44,8 @@ _HCAS = {
 }  # fmt: skip
 #: Libraries whose own word counts where the MPI above them has none.
 _LIBRARIES = frozenset(("libfabric", "psm3"))
+#: Fatal failures of a start: no data was moved yet.
+_AT_START = frozenset(("init-failed", "no-provider", "no-fabric", "no-port", "unreachable"))
 _MAX_FACTS = 200_000
 
 
@@ -160,6 +163,9 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     speakers = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
     name = speakers[0] if speakers else "libfabric" if group.providers else "Intel MPI"
     names = [place.host for place, _ in group.places if place.host]
+    speaking = {provider.said.host for provider, _ in group.providers if provider.said.host}
+    if not names and len(speaking) > 1:  # one that speaks does not tell whether others are silent
+        names = sorted(speaking)
     hosts = tuple(Hosts(names).all(names)) or context.names
     count = len(hosts) or _hosts_by_place(group) or context.hosts
     ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
@@ -179,8 +185,9 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     elif len(hosts) == 2 and verdict not in ("unknown", "mixed"):
         a, b = sorted(hosts)
         pairs = (Pair(a, b, verdict, (), tuple(cited)),)
-    fatal = [mark for failure, mark in context.failures if failure.is_fatal]
-    if fatal and verdict in ("unknown", "shm"):
+    ends = [(failure, mark) for failure, mark in context.failures if failure.is_fatal]
+    fatal = [mark for _, mark in ends]
+    if fatal and (verdict in ("unknown", "shm") or any(failure.topic in _AT_START for failure, _ in ends)):
         verdict, pairs = "none", ()
     status, why = _status(verdict, context, has_ended=bool(fatal))
     if _is_mlx(group, context):
@@ -232,7 +239,9 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     """Why what is named may be another's, or may not be used: a build's line of one MPI beside the words of another
     one; libfabric opened in Open MPI, which does so while it still chooses (mtl ofi, btl ofi).
     """
-    others = {name for name, _, _ in context.versions} & {"Open MPI", "Intel MPI", "UCX"}
+    others = {name for name, _, _ in context.versions}
+    others |= {_SPEAKERS.get(failure.runtime, "") for failure, _ in context.failures}
+    others &= {"Open MPI", "Intel MPI", "UCX"}
     if any(mpi_builds.is_build(provider) for provider, _ in carriers) and others:
         return f"{', '.join(sorted(others))} is named as well as a build of MPICH: {_LIVE_STEP}"
     is_openmpi = "Open MPI" in others or any(setting.runtime == "ompi" for setting, _ in context.settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ibkit.errors import UnreadableInput
@@ -30,6 +30,7 @@ from ibkit.parsers.log_lines import MAX_FACTS
 from ibkit.transport import gloo, mpi, nccl, nccl_run, providers
 from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, File, Mark
+from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.hosts import KnownHosts, read_hosts
 from ibkit.transport.job import Job, Log
 from ibkit.transport.links import Links
@@ -134,6 +135,8 @@ class _Heap:
                 self.gloo.add(fact, file)
             case Provider() | RankPlace() | SharedMemory() | Build():
                 self.providers.add(fact, file)
+                if isinstance(fact, Provider) and fact.below == "psm3":
+                    self.mpi.add_psm3(fact, file)
             case Failure(runtime="verbs"):
                 self.nccl.add(fact, file)
                 self.mpi.add(fact, file)
@@ -176,6 +179,13 @@ class _Heap:
                 return next(iter(found.values())) if len(found) == 1 else None
         return None
 
+    def signs(self, book: Book) -> Iterator[str]:
+        """What may tell the batch system or the container of the ranks."""
+        yield from (mark.text for mark in self.launches)
+        yield from (setting.name for setting in self.counts)
+        yield from (source for source, _ in self.allocations)
+        yield from (item.text for item in book.evidence)
+
     def has_paths(self) -> bool:
         """Whether processes say by what they reach others."""
         return bool(self.mpi.tables) or any(
@@ -185,7 +195,9 @@ class _Heap:
     def is_mpi_spoken(self) -> bool:
         """Whether anything says something about an MPI's transport."""
         return self.has_paths() or any(
-            failure.runtime != "verbs" and failure.topic not in _NOISE and (reason_of(failure) or failure.is_fatal)
+            failure.runtime not in ("verbs", "ofi")
+            and failure.topic not in _NOISE
+            and (reason_of(failure) or failure.is_fatal)
             for failure, _ in self.mpi.failures
         )
 
@@ -258,7 +270,7 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
         layers.append(_beside(layer, layers))
     layers += _foreign_layers(heap, layers)
     heap.problems += problems
-    return combine(job.target, layers, book, heap.problems)
+    return combine(job.target, layers, book, heap.problems, places_of(heap.signs(book)))
 
 
 def _context(heap: _Heap, known: Known) -> providers.Context:
@@ -281,7 +293,9 @@ def _beside(layer: Layer, others: list[Layer]) -> Layer:
     return layer
 
 
-def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
+def combine(
+    target: str, layers: list[Layer], book: Book, problems: list[Problem], places: Sequence[str] = ()
+) -> JobVerdict:
     """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
 
     What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that; nor
@@ -298,7 +312,8 @@ def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem
         verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
     status = min((layer.status for layer in layers), key=STATUSES.index)
     step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
-    return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))
+    mended = tuple(fitted(layer, book.evidence, places) for layer in layers)
+    return JobVerdict(target, verdict, status, mended, book.evidence, step, tuple(problems))
 
 
 def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
@@ -308,7 +323,8 @@ def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
     """
     have = {layer.layer for layer in layers}
     for fact, _ in heap.foreign:
-        if fact.layer not in have and fact.layer != "gloo":
+        is_nccls = fact.runtime == "libfabric" and "nccl" in have  # a plugin of NCCL's asks libfabric
+        if fact.layer not in have and fact.layer != "gloo" and not is_nccls:
             have.add(fact.layer)
             yield Layer(fact.layer, "unknown", "undecided", runtime=fact.runtime, next_step=next_step(fact.runtime))
     for backend, _ in heap.backends:

@@ -17,6 +17,8 @@ from support.schemas import strict
 from ibkit.cli.main import main
 from ibkit.export.mpi_sentence import sentence
 from ibkit.export.mpi_text import lines
+from ibkit.model.mpi import JobVerdict, Layer, Pair
+from ibkit.transport.catalogue import BY_ID
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = strict("mpi")
@@ -114,10 +116,115 @@ def test_many_pairs_are_folded_with_those_that_differ_first() -> None:
     many = nccl_lines(hosts, per_host=1)
     odd = [line.replace("NET/IB/0", "NET/Socket/0") if ":107:" in line or ":108:" in line else line for line in many]
     shown = list(lines(judged(text(odd))))
-    pairs = [line for line in shown if line.startswith("  n")]
-    assert len(pairs) == 12
-    assert [line for line in pairs if ": ib" not in line] == pairs[:3]
-    assert "  ... and 18 more pairs: 18 ib" in shown
+    assert [line for line in shown if line.startswith("  n")] == [
+        "  n07 - n08: tcp (ranks 7-8)",
+        "  n[06,09] - n[07-08]: mixed (2 of 4 pairs of hosts)",
+        "  n[00-05,10-29] with each other: ib (25 of 325 pairs of hosts)",
+        "  n[00-05,10-29] - n[06,09]: ib (2 of 52 pairs of hosts)",
+    ]
+
+
+def test_all_hosts_alike_are_one_line() -> None:
+    shown = list(lines(judged(text(nccl_lines([f"n{number:04d}" for number in range(1280)], per_host=1)))))
+    assert "  n[0000-1279] with each other: ib (1,280 of 818,560 pairs of hosts)" in shown
+    assert len(shown) < 25
+
+
+def test_lines_that_are_too_long_for_the_terminal_go_on_below() -> None:
+    shown = list(lines(judged(TCP), 80))
+    assert max(map(len, shown)) <= 80
+    assert any(line.startswith("      ") for line in shown), "the fix goes on, indented"
+    assert any(line.endswith("...") for line in shown), "a quoted line is cut"
+
+
+def test_what_is_known_of_hosts_that_said_nothing() -> None:
+    layer = Layer("mpi", "ib", "as-expected", hosts=("n1", "n2", "n3"), pairs=(Pair("n1", "n2", "ib"),))
+    assert "  n3: to other hosts nothing is known" in list(lines(JobVerdict("x", "ib", "as-expected", (layer,))))
+
+
+def test_a_fall_back_without_a_reason_says_where_to_look() -> None:
+    assert any("next step: no line says why" in line for line in lines(judged(text(bml_lines()))))
+
+
+def test_many_runs_are_counted() -> None:
+    layers = tuple(Layer("nccl", "tcp", "fallback", job=number) for number in range(1, 51))
+    shown = list(lines(JobVerdict("x", "tcp", "fallback", layers)))
+    assert "... and 30 more runs: 30 tcp, fallback; --json lists all" in shown
+
+
+# -- what reasons mean
+
+
+def test_the_page_of_reasons_is_what_explain_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--explain", "all")
+    assert status == 0
+    page = (ROOT / "docs/reasons.md").read_text()
+    assert page == out, "write it anew: ibkit check-mpi-transport --explain all > docs/reasons.md"
+
+
+def test_explain_lists_and_tells_one(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--explain")
+    assert (status, [line.split()[0] for line in out.splitlines()]) == (0, list(BY_ID))
+    status, out, _ = run(capsys, "--explain", "memlock")
+    assert (status, out.splitlines()[0]) == (0, "### memlock")
+    assert "grep 'Max locked memory' /proc/PID/limits" in out
+    assert "- Slurm: LimitMEMLOCK=infinity in slurmd's unit" in out
+
+
+def test_explain_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, ids in ((["--explain"], list(BY_ID)), (["--explain", "gid"], ["gid"])):
+        status, out, err = run(capsys, *arguments, "--json")
+        document = json.loads(out)
+        jsonschema.validate(document, strict("reasons"))
+        assert (status, err, [reason["id"] for reason in document["reasons"]]) == (0, "", ids)
+
+
+@pytest.mark.parametrize("arguments", [["--explain", "nonsense"], ["--explain", "gid", "--csv"]])
+def test_explain_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert "--explain" in err
+
+
+# -- what is required
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted", "status", "is_met"),
+    [
+        (text(nccl_lines()), "ib", 0, True),
+        (text(nccl_lines()), "rdma", 0, True),
+        (text(nccl_lines()), "roce", 1, False),
+        (TCP, "rdma", 1, False),
+        (text("+ mpirun --mca btl tcp,self ./a", bml_lines()), "rdma", 1, False),
+        (text(ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")), "rdma", 0, True),
+        (text(ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")), "ib", 3, None),
+        (text(nccl_lines(["n01"])), "rdma", 3, None),
+        ("n01:1:1 [0] NCCL INFO Using network IB\n", "ib", 3, None),
+        ("epoch 1\n", "ib", 3, None),
+        (text(nccl_lines(), LATER_TCP), "ib", 1, False),
+    ],
+)
+def test_the_exit_status_of_a_requirement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, wanted: str, status: int, is_met: bool | None
+) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(content)
+    found, out, err = run(capsys, str(path), "--require", wanted, "--json")
+    document = json.loads(out)
+    jsonschema.validate(document, SCHEMA)
+    assert (found, document["require"]) == (status, {"wanted": wanted, "met": is_met})
+    assert f"--require {wanted} " in err
+
+
+def test_what_cannot_be_required(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["check-mpi-transport", str(log), "--require", "tcp"])
+    assert ended.value.code == 2
+    capsys.readouterr()
+
+
+# -- safety
 
 
 def test_terminal_escapes_of_a_log_are_not_passed_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,107 @@
+"""Which mend of the catalogue fits a run: by its runtime and version, and by what started its ranks or holds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ibkit.model.mpi import Evidence, Layer, Reason
+from ibkit.parsers.job_facts import Said, Setting
+from ibkit.transport.catalogue import BY_ID, Fix
+from ibkit.transport.mpi_settings import asks_for_tcp, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+
+#: In the order of their weight: a container's limits and devices are its own, whatever started it.
+PLACES = ("kubernetes", "docker", "apptainer", "slurm", "pbs", "lsf")
+_SIGNS = {
+    "kubernetes": re.compile(r"\[pod/|\bKUBERNETES_|\bkubectl "),
+    "docker": re.compile(r"\b(?:docker|podman) run\b"),
+    "apptainer": re.compile(r"\b(?:apptainer|singularity) (?:exec|run)\b|\b(?:APPTAINER|SINGULARITY)_"),
+    "slurm": re.compile(r"\bsrun\b|\bSLURM_|\bscontrol\b"),
+    "pbs": re.compile(r"\bPBS_|\bqstat\b"),
+    "lsf": re.compile(r"\bLSB_|\bbjobs\b"),
+}
+_NUMBERS = re.compile(r"\d{1,6}")
+
+
+def places_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """What started the ranks or holds them, as far as command lines, names of variables and prefixes of lines tell."""
+    found = {place for text in texts for place, sign in _SIGNS.items() if sign.search(text)}
+    return tuple(place for place in PLACES if place in found)
+
+
+def fix_for(id: str, runtime: str | None = None, version: str | None = None, places: Sequence[str] = ()) -> str:
+    """The most specific mend of a reason that fits; a place outweighs a runtime, and that a range of versions.
+
+    >>> fix_for("ucxrace")
+    'Open MPI 4.1.2 or later; stop-gap: --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any'
+    """
+    fitting = [fix for fix in BY_ID[id].fixes if _fits(fix, runtime, version, places)]
+    return max(fitting, key=lambda fix: _weight(fix, places)).text
+
+
+def fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str] = ()) -> Layer:
+    """The layer with the mends for its runtime, version and place, and the names of the settings that ask for TCP."""
+    by_id = {item.id: item for item in evidence}
+
+    def fit(reason: Reason) -> Reason:
+        fix = fix_for(reason.id, layer.runtime, layer.version, places)
+        if reason.id == "wrongtls":
+            texts = [by_id[number].text for number in reason.evidence if number in by_id]
+            named = dict.fromkeys(name for text in texts for name in tcp_settings(text, layer.version))
+            if named:
+                fix = fix.replace("remove the setting", f"remove {', '.join(named)}", 1)
+        return reason._replace(fix=fix)
+
+    return layer._replace(reasons=tuple(map(fit, layer.reasons)), remarks=tuple(map(fit, layer.remarks)))
+
+
+def _fits(fix: Fix, runtime: str | None, version: str | None, places: Sequence[str]) -> bool:
+    if (fix.place is not None and fix.place not in places) or fix.runtime not in (None, runtime):
+        return False
+    if fix.since is None and fix.before is None:
+        return True
+    if version is None:
+        return False
+    known = _key(version)
+    return (fix.since is None or known >= _key(fix.since)) and (fix.before is None or known < _key(fix.before))
+
+
+def _weight(fix: Fix, places: Sequence[str]) -> tuple[int, bool, bool]:
+    place = len(places) - places.index(fix.place) if fix.place else 0
+    return place, fix.runtime is not None, fix.since is not None or fix.before is not None
+
+
+def _key(version: str) -> list[int]:
+    """``4.1.4``, ``2.19.3+cuda12.2``, ``2018 Update 3`` as numbers that can be compared."""
+    return [int(number) for number in _NUMBERS.findall(version.split("+")[0])[:4]]
+
+
+_WORDS = re.compile(
+    r"--?(?:g|o)?mca (?P<parameter>\w{1,60}) (?P<value>\S{1,400})"
+    r"|\b(?P<name>(?:OMPI_MCA|PRTE_MCA|UCX|NCCL|FI|I_MPI|GLOO)_\w{1,60})"
+    r"(?:=| set by environment to )(?P<to>[^\s;]{0,400})"
+)
+
+
+def tcp_settings(text: str, version: str | None) -> list[str]:
+    """The settings of a line that leave nothing but TCP, as they stand there.
+
+    >>> tcp_settings("mpirun --mca pml ucx -x UCX_TLS=tcp,self -x UCX_LOG_LEVEL=info ./a", "4.1.4")
+    ['UCX_TLS=tcp,self']
+    """
+    found = []
+    for match in _WORDS.finditer(text):
+        name = match["name"] or match["parameter"]
+        value = (match["value"] or match["to"] or "").strip("\"'").rstrip(".")
+        said = Said(0, text, None, None, None)
+        runtime = name.split("_", 1)[0].lower() if match["name"] else "ompi"
+        setting = Setting(said, runtime, name.removeprefix("OMPI_MCA_").removeprefix("PRTE_MCA_"), value)
+        if (
+            leaves_tcp_to_ucx(setting)
+            or leaves_tcp_to_openmpi(setting, version, has_module=False)
+            or leaves_sockets(setting)
+            or asks_for_tcp(setting)
+            or name == "GLOO_DEVICE_TRANSPORT"
+        ):
+            found.append(f"--mca {name} {value}" if match["parameter"] else f"{name}={value}")
+    return found
