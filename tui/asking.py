@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import on
+from rich.text import Text
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
+
+from ibkit.display import clean
 
 
 class AskScreen(ModalScreen[str]):
@@ -22,17 +25,26 @@ class AskScreen(ModalScreen[str]):
         Binding("escape", "cancel", show=False, id="ask.cancel", tooltip="ask nothing"),
     ]
 
-    def __init__(self, hint: str) -> None:
+    def __init__(self, hint: str, value: str = "") -> None:
         super().__init__()
         self._hint = hint
+        self._value = value
 
     def compose(self) -> ComposeResult:
         """One line."""
-        yield Input(placeholder=self._hint, id="ask")
+        line = Input(self._value, placeholder=self._hint, id="ask", select_on_focus=False)
+        if self._value:
+            line.border_title = Text(clean(self._hint, 64))  # a placeholder is only seen where nothing stands
+        yield line
 
     @on(Input.Submitted)
     def _given(self, event: Input.Submitted) -> None:
         self.dismiss(event.value.strip())
+
+    def on_click(self, event: events.Click) -> None:
+        """Beside the line: nothing is asked."""
+        if self.get_widget_at(*event.screen_offset)[0] is self:
+            self.action_cancel()
 
     def action_cancel(self) -> None:
         """Leave without an answer."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
-from ibkit.tui.view.lines import BLANK, Line, facts, heading, line, span
+from ibkit.tui.view.lines import BLANK, Line, facts, heading, line, plain, span
 from ibkit.tui.widgets.lines import LinePane
 
 #: What the levels' marks mean, in the help of every screen.
@@ -21,6 +23,7 @@ MARKS = [
 ]
 #: How much of a line the keys take (cells).
 KEYS_WIDTH = 14
+_WORDS = re.compile(r"\S+")
 
 
 class HelpScreen(ModalScreen[None]):
@@ -38,6 +41,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__()
         self._lines = help_lines(about)
+        self._keys = keys_by_name(about)
 
     def compose(self) -> ComposeResult:
         """One pane."""
@@ -48,6 +52,32 @@ class HelpScreen(ModalScreen[None]):
         pane = self.query_one(LinePane)
         pane.show(self._lines)
         pane.focus()
+
+    @on(LinePane.Clicked)
+    def _clicked(self, event: LinePane.Clicked) -> None:
+        """A click on a key is the key; beside the keys of a line it is the first of them."""
+        names = [
+            (found.start(), found.end(), found.group()) for found in _WORDS.finditer(plain(self._lines[event.line]))
+        ]
+        keys = [name for name in names if name[0] < KEYS_WIDTH + 2 and name[2] in self._keys]
+        if keys and names[0] == keys[0]:
+            under = next((name for begin, end, name in keys if begin <= event.column < end), keys[0][2])
+            self.dismiss()
+            self.app.call_later(self.app.simulate_key, self._keys[under])
+
+    def on_click(self, event: events.Click) -> None:
+        """Beside the help: it closes."""
+        if self.get_widget_at(*event.screen_offset)[0] is self:
+            self.dismiss()
+
+
+def keys_by_name(about: Screen[Any]) -> dict[str, str]:
+    """The keys that work on a screen, by the names that the help gives them."""
+    return {
+        key_name(about.app, active.binding): active.binding.key
+        for active in about.active_bindings.values()
+        if active.enabled and active.binding.id and active.binding.tooltip
+    }
 
 
 def _rows(names: list[str], what: str) -> Iterator[tuple[str, str]]:
@@ -82,5 +112,5 @@ def help_lines(about: Screen[Any]) -> list[Line]:
         lines.append(BLANK)
     lines.append(heading(" Marks"))
     lines += facts(MARKS, role="key")
-    lines += [BLANK, line(span(" esc closes this, arrows scroll", "dim"))]
+    lines += [BLANK, line(span(" esc closes this, arrows scroll, a click on a key is the key", "dim"))]
     return lines

@@ -320,6 +320,7 @@ class PageScreen(Screen[None]):
         self.app.push_screen(ChooseScreen("Write to a file in the current folder", choices), self.export_chosen)
 
     def export_chosen(self, kind: str | None) -> None:
+        """Write it after the choice."""
         if kind:
             # When the list of choices is not on the screen any more.
             self.call_after_refresh(self.export, kind)

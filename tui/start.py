@@ -21,14 +21,25 @@ def show(
     interval_seconds: float = 30.0,
     theme: str = "dark",
     mouse: bool = True,
+    read_only: bool = False,
     recording: tuple[str, str] | None = None,
+    expect: str | None = None,
 ) -> int:
     """Run the application until the user leaves it; returns the exit status. Raises Crashed.
 
     ``recording`` is the file and the name of the frame that the site is of, where it is a frame.
     """
     timeline = Timeline(*recording) if recording else None
-    app = IbkitApp(site, collecting, page=page, interval_seconds=interval_seconds, theme=theme, timeline=timeline)
+    app = IbkitApp(
+        site,
+        collecting,
+        page=page,
+        interval_seconds=interval_seconds,
+        theme=theme,
+        timeline=timeline,
+        read_only=read_only,
+        expect=expect,
+    )
     try:
         app.run(mouse=mouse)
         crash: BaseException | None = app.crash

@@ -1,7 +1,7 @@
 """All of it on one screen, live or replayed: fabric, counters, hosts, subnet, addresses, jobs, findings.
 
 On a terminal this is an application: `?` lists its keys, `q` leaves it. Without a terminal (a pipe, CI, TERM=dumb)
-the same facts are printed as text.
+the same facts are printed as text. --serve shows it in a browser on this host, where it only reads.
 
 exit status: 0; 2 where the screen broke.
 """
@@ -33,10 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--interval", type=seconds, default=30.0, metavar="SECONDS",
         help="how often a live view reads anew (default 30; 0: on the key r only)",
     )  # fmt: skip
+    parser.add_argument(
+        "--expect", metavar="FILE", help="expectations to compare with, limits and waivers (ibkit expect)"
+    )
     parser.add_argument("--theme", choices=THEMES, default=THEMES[0], help="colours; NO_COLOR chooses mono")
     parser.add_argument(
         "--no-mouse", action="store_true", help="leave the mouse to the terminal, so that it selects text"
     )
+    parser.add_argument("--read-only", action="store_true", help="offer nothing that writes a file")
+    parser.add_argument(
+        "--serve", nargs="?", type=port, const=0, metavar="PORT",
+        help="show it in a browser on this host, read-only: prints the address, which holds a secret; without PORT a "
+        "free one. Needs ibkit[serve]",
+    )  # fmt: skip
 
 
 def seconds(text: str) -> float:
@@ -47,8 +56,22 @@ def seconds(text: str) -> float:
     return value
 
 
+def port(text: str) -> int:
+    """A TCP port that needs no privilege, or 0; argparse names this function where it is none."""
+    value = int(text)
+    if value != 0 and not 1024 <= value <= 65_535:
+        raise ValueError
+    return value
+
+
 def run(args: argparse.Namespace) -> int:
     """Show the screen, or print it."""
+    if args.expect:
+        from ibkit.rules.expectation_file import read_expectations
+
+        read_expectations(args.expect)  # what is wrong in it is told now, with its line
+    if args.serve is not None:
+        return _serve(args)
     if not is_interactive():
         return _print(args)
     try:
@@ -66,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         return show(
             site, collecting, page=args.screen, interval_seconds=args.interval, theme=args.theme,
-            mouse=not args.no_mouse, recording=recording_of(args.from_path) if args.from_path else None,
+            mouse=not args.no_mouse, read_only=args.read_only, recording=recording_of(args.from_path) if args.from_path else None,
+            expect=args.expect,
         )  # fmt: skip
     except Crashed as crash:
         for line in str(crash).splitlines():
@@ -76,10 +100,41 @@ def run(args: argparse.Namespace) -> int:
 
 def is_interactive() -> bool:
     """Whether there is a terminal to draw on. textual draws on stderr and reads stdin; a piped stdout wants text."""
+    if os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver"):  # what `--serve` starts for a visitor
+        return True
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return os.environ.get("TERM", "dumb") != "dumb" and all(
         stream is not None and stream.isatty() for stream in streams
     )
+
+
+def _serve(args: argparse.Namespace) -> int:
+    """Start a screen for each visitor until somebody ends it."""
+    try:
+        from ibkit.tui.serving import screen_command, serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("aiohttp", "textual_serve", "textual", "rich"):
+            raise
+        raise IbkitError(
+            f"ibkit tui --serve needs textual-serve, which is not installed here ({error}): pip install 'ibkit[serve]'"
+        ) from error
+    options = ["--interval", str(args.interval), "--theme", args.theme]
+    if args.expect:
+        options += ["--expect", args.expect]
+    if args.from_path:
+        open_site(args.from_path)  # what cannot be read is told here, not to each visitor
+        options += ["--from", args.from_path]
+
+    def ready(address: str, number: int) -> None:
+        print(address, flush=True)
+        note("read-only; whoever has this address may look. ctrl+c ends it. From another machine:")
+        note(f"ssh -L {number}:127.0.0.1:{number} {os.uname().nodename}, and the same address there")
+
+    try:
+        serve(screen_command([*options, args.screen]), args.serve, "ibkit tui", ready)
+    except OSError as error:
+        raise IbkitError(f"port {args.serve} of 127.0.0.1: {error.strerror}; name another one, or none") from error
+    return EXIT_OK
 
 
 def _print(args: argparse.Namespace) -> int:
@@ -88,6 +143,6 @@ def _print(args: argparse.Namespace) -> int:
 
     has_terminal = sys.stderr is not None and sys.stderr.isatty()
     site = open_site(args.from_path, tick=progress if has_terminal else None)
-    for line in report(read_all(site), args.screen):
+    for line in report(read_all(site, args.expect), args.screen):
         print(line)
     return EXIT_OK

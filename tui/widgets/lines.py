@@ -10,6 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -33,10 +34,20 @@ class LinePane(ScrollView, Painter, can_focus=True):
         Binding("end,G", "move(1000000)", show=False, id="pane.last", tooltip=SCROLL),
     ]
 
+    class Clicked(Message):
+        """A click on a line: its number, and how many columns into it."""
+
+        def __init__(self, line: int, column: int) -> None:
+            super().__init__()
+            self.line = line
+            self.column = column
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: Sequence[Line] = ()
         self._strips: list[Strip] = []
+        #: Which line each strip is a piece of.
+        self._origins: list[int] = []
         self._wrapped_to = 0
         self._about: Hashable = None
 
@@ -71,7 +82,8 @@ class LinePane(ScrollView, Painter, can_focus=True):
         if width == self._wrapped_to or width <= 1:
             return
         self._wrapped_to = width
-        self._strips = [strip for line in self._lines for strip in self._pieces(line, width - 1)]
+        pieces = [(strip, i) for i, line in enumerate(self._lines) for strip in self._pieces(line, width - 1)]
+        self._strips, self._origins = [strip for strip, _ in pieces], [origin for _, origin in pieces]
         self.virtual_size = Size(width - 1, len(self._strips))
         self.refresh()
 
@@ -104,6 +116,13 @@ class LinePane(ScrollView, Painter, can_focus=True):
     def action_move(self, lines: int) -> None:
         """Scroll."""
         self.scroll_to(y=round(self.scroll_y) + lines, animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which line it was."""
+        place = event.get_content_offset_capture(self)
+        row = place.y + round(self.scroll_y)
+        if 0 <= row < len(self._origins):
+            self.post_message(self.Clicked(self._origins[row], place.x))
 
     def render_line(self, y: int) -> Strip:
         """A line of the wrapped text."""
