@@ -115,6 +115,8 @@ def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
         elif re.match(rf"{_NAME}=", word):
             name, _, value = word.partition("=")
             yield from _variable(name, value, said)
+        elif word in ("-TCP", "-tcp") and launcher.startswith("mpi"):
+            yield Setting(said, "intel", "I_MPI_FABRICS", "shm:tcp")  # what this option of Intel MPI's sets
         elif word == ":":
             contexts.append(None)
         elif word in ("-np", "-n", "--np", "-c", "--ntasks", "--n") and rest and rest[0].isdigit() and len(rest[0]) < 8:
