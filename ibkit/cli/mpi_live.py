@@ -108,8 +108,12 @@ def _gather(args: argparse.Namespace, window: float) -> int:
     words = ("capture", "--watch", target, "--window", f"{window:g}", "-o", "-")
     note(f"watching {clean(target)} on {len(hosts)} hosts for {window:g} s")
     with tempfile.TemporaryDirectory(prefix="ibkit-") as folder:
-        found, problems = captures_of_hosts(hosts, args.rsh, words, window, folder, note, socket.gethostname())
+        found, problems = captures_of_hosts(hosts, args.rsh, words, window, folder, _tell, socket.gethostname())
         return _judge(args, args.target, found, problems)
+
+
+def _tell(text: str) -> None:
+    note(clean(text, 500))
 
 
 def _announce(ranks: dict[int, int | None], window: float) -> None:

@@ -77,7 +77,7 @@ def captures_of_hosts(
     for count, (host, answer) in enumerate(_run_all(commands, window + PATIENCE_SECONDS), 1):
         if answer.failure == MISSING:
             raise IbkitError(f"--rsh: {shell[0]} is not installed here")
-        path = os.path.join(folder, f"{len(found)}.tar.gz")
+        path = os.path.join(folder, f"{count}.tar.gz")
         one = _host_in(host, answer, path)
         if isinstance(one, Host) and any(other.name == one.name for other in found.values()):
             one = f"its capture is of host {one.name}, as another one's is"

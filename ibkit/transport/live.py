@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ibkit.collectors.job_processes import TORCH
 from ibkit.collectors.job_samples import SOCKETS, JobWatch
 from ibkit.model.mpi import JobVerdict, Layer, Pair
 from ibkit.model.node_set import natural
@@ -33,6 +34,8 @@ _QUEUE_PAIRS = "rdma -j -d resource show qp"
 _SOCKET_COMMAND = " ".join(SOCKETS)
 _MPI = ("libmpi", "libmpich", "libopen-pal")
 _NCCL = ("libnccl", "librccl")
+#: PyTorch's own, which Gloo is a part of. Ranks that torch's variables tell have no MPI, though Debian's links one.
+_GLOO = ("libgloo", "libtorch_cpu")
 
 
 class _Moved(NamedTuple):
@@ -71,7 +74,7 @@ def _jobs(watches: Sequence[JobWatch]) -> list[list[Part]]:
     found: list[list[Part]] = []
     for watch in watches:
         for ranks in watch.jobs:
-            part = Part(watch, ranks)
+            part = Part(watch, ranks, is_alone=len(watches) == 1)
             same = next((parts for parts in found if _is_same(parts, part)), None)
             if same is None:
                 found.append([part])
@@ -304,7 +307,7 @@ class _Job:
         return part.ranks.ranks.get(pid)
 
     def _cite(self, part: Part, file: str, line: int, text: str, pid: int, word: str) -> int:
-        return self._book.cite(Mark(0, line, file, text, part.host, self._rank(part, pid)), "process", word)
+        return self._book.cite(Mark(0, line, part.place(file), text, part.host, self._rank(part, pid)), "process", word)
 
     def _layer_name(self) -> str:
         names = [
@@ -313,9 +316,12 @@ class _Job:
             for pid in part.ranks.ranks
             for library in (part.watch.facts[pid].libraries if pid in part.watch.facts else None) or ()
         ]
+        has_nccl = any(name.startswith(_NCCL) for name in names)
+        if self._parts[0].ranks.key.startswith(TORCH) and not has_nccl:
+            return "gloo" if any(name.startswith(_GLOO) for name in names) else "mpi"
         if any(name.startswith(_MPI) for name in names):
             return "mpi"
-        return "nccl" if any(name.startswith(_NCCL) for name in names) else "mpi"
+        return "nccl" if has_nccl else "mpi"
 
     def _step(self) -> str:
         if any(True for part in self._parts for _ in part.queue_pairs()):

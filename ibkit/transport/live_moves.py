@@ -57,10 +57,11 @@ class TcpMove(NamedTuple):
 class Part:
     """A job's ranks on one host, between two samples."""
 
-    def __init__(self, watch: JobWatch, ranks: Ranks) -> None:
+    def __init__(self, watch: JobWatch, ranks: Ranks, *, is_alone: bool = True) -> None:
         self.watch = watch
         self.ranks = ranks
         self.host = watch.host
+        self._is_alone = is_alone
         self.seconds = watch.seconds
         self._earlier = {
             (one.device, one.qpn, one.remote_qpn): one for one in watch.before.queue_pairs or () if one.pid
@@ -68,6 +69,10 @@ class Part:
         self.rdma = tuple(self._rdma())
         self.ports = tuple(self._ports())
         self.tcp = tuple(self._tcp())
+
+    def place(self, name: str) -> str:
+        """What evidence calls a command or file of this host."""
+        return name if self._is_alone else f"{self.host}: {name}"
 
     def owner(self, thread: int | None) -> int | None:
         """The rank's process that a thread's id belongs to."""

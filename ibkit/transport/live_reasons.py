@@ -24,7 +24,7 @@ def settings_of(part: Part) -> Iterator[tuple[Setting, Mark]]:
     rank = part.ranks.ranks[pid]
     for number, (name, value) in enumerate(part.ranks.environment.items(), 1):
         text = f"{name}={value}"[:MAX_TEXT]
-        mark = Mark(0, number, f"/proc/{pid}/environ", text, part.host, rank)
+        mark = Mark(0, number, part.place(f"/proc/{pid}/environ"), text, part.host, rank)
         said = Said(number, text, part.host, pid, rank)
         if name.startswith("UCX_"):
             yield Setting(said, "ucx", name, value), mark
@@ -49,13 +49,13 @@ def reasons_of(parts: Sequence[Part]) -> Marks:
         if not ports:
             without_driver = part.watch.lacks_hca is False and not part.watch.hcas.hcas
             for problem in part.watch.hcas.problems if without_driver else ():
-                mark = Mark(0, 1, problem.source or "", problem.text[:MAX_TEXT], part.host, None)
+                mark = Mark(0, 1, part.place(problem.source or ""), problem.text[:MAX_TEXT], part.host, None)
                 found.setdefault("noport", []).append((mark, "failure"))
             continue
         if all(port.state not in (None, "Active") for _, port in ports):
             for row, (hca, port) in enumerate(ports[:_SHOWN], 1):
                 text = f"{hca.name} port {port.port}: state {port.state}, {port.physical_state or '?'}"
-                place = f"/sys/class/infiniband/{hca.name}/ports/{port.port}/state"
+                place = part.place(f"/sys/class/infiniband/{hca.name}/ports/{port.port}/state")
                 found.setdefault("noport", []).append((Mark(0, row, place, text, part.host, None), "failure"))
             continue
         if any(port.state == "Active" for _, port in ports):
@@ -71,10 +71,10 @@ def _of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark
         return
     if facts.nodes is not None and not any(name.startswith("uverbs") for name in facts.nodes):
         text = f"no device node (uverbs) in /dev/infiniband as process {pid} sees it"
-        yield "nodev", Mark(0, 1, f"/proc/{pid}/root/dev/infiniband", text, part.host, rank)
+        yield "nodev", Mark(0, 1, part.place(f"/proc/{pid}/root/dev/infiniband"), text, part.host, rank)
     elif isinstance(facts.memlock, int) and facts.memlock <= _NO_VERBS_BYTES and facts.may_lock is False:
         text = f"Max locked memory {facts.memlock} bytes (soft limit), without CAP_IPC_LOCK"
-        yield "memlock", Mark(0, 1, f"/proc/{pid}/limits", text, part.host, rank)
+        yield "memlock", Mark(0, 1, part.place(f"/proc/{pid}/limits"), text, part.host, rank)
 
 
 def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
