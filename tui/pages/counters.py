@@ -7,8 +7,8 @@ from typing import Any
 
 from ibkit.model.fabric import End
 from ibkit.tui.pages.node import NodePage
-from ibkit.tui.pages.page import Content, Outcome, Page, PageKey, SortBy, why_empty
-from ibkit.tui.snapshot import Reading, Snapshot
+from ibkit.tui.pages.page import Content, Outcome, Page, PageKey, SortBy, why_uncounted
+from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view import counters
 from ibkit.tui.view.lines import Line
 
@@ -27,7 +27,7 @@ class CountersPage(Page):
         """The fabric's past, and the table of ports."""
         counted = snapshot.counted
         if counted.value is None:
-            return Content(empty=why_empty(snapshot.check or Reading(), "the counters"))
+            return Content(empty=why_uncounted(snapshot))
         known = counted.value.facts
         lack = known.lack_of_counters()
         empty = f"no port's counters were read: {lack.missing}; {lack.get}"
@@ -54,5 +54,5 @@ class CountersPage(Page):
         if name == "talkers":
             return SortBy(counters.SENT if counted.facts.change is not None else counters.SENT_TOTAL)
         if counted.facts.change is None:
-            return "how long ports wait is known from the second sample on: live, or in a recording"
+            return "waits need a second sample"
         return SortBy(counters.WAITS)

@@ -9,7 +9,7 @@ from ibkit.model.fabric import End, Link
 from ibkit.model.ids import Guid
 from ibkit.tui.pages import marking
 from ibkit.tui.pages.node import NodePage
-from ibkit.tui.pages.page import Content, Outcome, Page, PageKey, why_empty
+from ibkit.tui.pages.page import Content, Outcome, Page, PageKey, why_empty, why_uncounted
 from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view.fabric_tree import Behind, TreeTable
 from ibkit.tui.view.lines import BLANK, Line, line, span
@@ -43,8 +43,7 @@ class _WithQuickViews(Page):
         known = counted.value.facts if counted.value else None
         made_of = (self._quick, view, known)
         if not _same(self._made[0], made_of):
-            why = why_empty(snapshot.check or counted, "the counters")
-            self._made = made_of, quick(self._quick, view, known, why)
+            self._made = made_of, quick(self._quick, view, known, why_uncounted(snapshot))
         return self._made[1]
 
     def _only(self, table: Table, chosen: Quick) -> Table | None:
@@ -96,9 +95,9 @@ class NodesPage(_WithQuickViews):
             return Content(head, None, chosen.told)
         if self._view == "tree":
             self._tree = TreeTable(view, self._choices, chosen and chosen.ends)
-            return Content(head, self._tree, f"none: {chosen.told}" if chosen else "no node is left")
+            return Content(head, self._tree, f"no port is {chosen.name}; its key again shows all" if chosen else "no node was seen")
         if chosen is not None:
-            return Content(head, self._only(view.ports, chosen), f"none: {chosen.told}")
+            return Content(head, self._only(view.ports, chosen), f"no port is {chosen.name}; its key again shows all")
         return Content(head, view.ports if self._view == "ports" else view.nodes)
 
     def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
@@ -166,7 +165,7 @@ class LinksPage(_WithQuickViews):
         self.title += f": only {chosen.name}"
         if chosen.ends is None:
             return Content(head, None, chosen.told)
-        return Content(head, self._only(view.links, chosen), f"none: {chosen.told}")
+        return Content(head, self._only(view.links, chosen), f"no link is {chosen.name}; its key again shows all")
 
     def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
         """Both ends in full, and the remark."""

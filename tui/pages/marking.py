@@ -22,7 +22,7 @@ def press(name: str, snapshot: Snapshot, key: Any) -> Outcome:
     if name == "path":
         if len(snapshot.marks) == 2:
             return ShowPath(*snapshot.marks)
-        return f"mark two ports with m first; {'one is' if snapshot.marks else 'none is'} marked"
+        return "mark one more port with m" if snapshot.marks else "mark two ports with m first"
     view = snapshot.fabric.value
     mark = mark_of(view, key) if view is not None else None
     return mark or "there is no port here to mark"

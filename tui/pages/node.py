@@ -8,7 +8,7 @@ from typing import Any
 from ibkit.model.fabric import End
 from ibkit.model.ids import Guid
 from ibkit.tui.pages import marking
-from ibkit.tui.pages.page import Content, Outcome, Page, PageKey, why_empty
+from ibkit.tui.pages.page import Content, Outcome, Page, PageKey, why_empty, why_uncounted
 from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.node_page import MOST_FINDINGS, node_head, port_lines, port_page, port_table
@@ -49,7 +49,7 @@ class NodePage(Page):
         view = snapshot.fabric.value
         if view is None or not isinstance(key, End):
             return []
-        return port_lines(view, key, snapshot.counted.value, _why_not(snapshot))
+        return port_lines(view, key, snapshot.counted.value, why_uncounted(snapshot))
 
     def open(self, snapshot: Snapshot, key: End) -> Outcome:
         """To the neighbour at the other end, the cursor on its end of the link."""
@@ -81,9 +81,4 @@ class PortPage(Page):
         view = snapshot.fabric.value
         if view is None:
             return Content(empty=why_empty(snapshot.fabric, "the fabric"))
-        return Content(port_page(view, self.end, snapshot.counted.value, _why_not(snapshot)))
-
-
-def _why_not(snapshot: Snapshot) -> str:
-    """Why the counters and all else that the rules read are not there."""
-    return why_empty(snapshot.check, "the counters") if snapshot.check is not None else "not read"
+        return Content(port_page(view, self.end, snapshot.counted.value, why_uncounted(snapshot)))

@@ -141,3 +141,11 @@ def why_empty(reading: Reading[Any], what: str) -> str:
     if reading.is_waiting:
         return f"reading {what} ..."
     return f"nothing was seen of {what}{because(problems_of(reading.value))}"
+
+
+def why_uncounted(snapshot: Snapshot) -> str:
+    """Why the counters, and all else that is known of ports beside the topology, are not there."""
+    if snapshot.check is None:
+        return "the counters were not read"
+    read = snapshot.counted if snapshot.check.value is not None else snapshot.check
+    return why_empty(read, "the counters")

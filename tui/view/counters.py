@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ibkit.model import congestion as congested
 from ibkit.model.counters import OCTETS_PER_DATA_UNIT, PortChange, PortCounters
 from ibkit.model.fabric import End
-from ibkit.tui.view.history import History, error_growth, sent_gbps, spark
+from ibkit.tui.view.history import History, error_sum, sent_gbps, spark
 from ibkit.tui.view.level import OK, UNKNOWN, WARNING
 from ibkit.tui.view.lines import BLANK, Line, facts, line, span
 from ibkit.tui.view.subnet import SubnetView
@@ -149,7 +149,7 @@ def _spell(name: str, count: int, port: PortCounters, change: PortChange | None)
 
 def _rate_row(end: End | None, change: PortChange, seconds: float, view: SubnetView | None) -> Row:
     port = change.port
-    errors = error_growth(change)
+    errors = error_sum(change)
     level = UNKNOWN if errors is None else WARNING if errors else OK
     congestion = change.congestion
     waits = congestion.ratio * 100 if congestion is not None and congestion.ratio is not None else None
@@ -168,8 +168,8 @@ def _with_past(row: Row, history: History, most: float) -> Row:
 
 
 def _total_row(end: End | None, port: PortCounters, view: SubnetView | None) -> Row:
-    errors = sum(port.errors.values())
-    level = UNKNOWN if port.unread_errors else WARNING if errors else OK
+    errors = error_sum(port)
+    level = UNKNOWN if errors is None or port.unread_errors else WARNING if errors else OK
     sent, got = (_gigabytes(port.counters.get(name)) for name in ("PortXmitData", "PortRcvData"))
     shown = tuple(port.counters.get(name) for name in _SHOWN)
     waits = port.counters.get("PortXmitWait")

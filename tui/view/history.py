@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
-from ibkit.model.counters import ERRORS, OCTETS_PER_DATA_UNIT, PortChange
+from ibkit.model.counters import ERRORS, OCTETS_PER_DATA_UNIT, PortChange, PortCounters
 from ibkit.model.fabric import End
 
 #: How many samples are kept.
@@ -58,7 +58,7 @@ class History:
                 peak = max(peak, sent)
             ratio = change.congestion.ratio if change.congestion is not None else None
             shares[place] = _UNKNOWN_SHARE if ratio is None else round(ratio * 100)
-            grown = error_growth(change)
+            grown = error_sum(change)
             if grown != 0:
                 errors[place] = grown
         more = History()
@@ -102,10 +102,10 @@ class History:
         return [sample[place] if place < len(sample) else _ABSENT for sample in self._shares]
 
 
-def error_growth(change: PortChange) -> int | None:
-    """How far the error counters moved, all together; None where none of them is known."""
-    known = [count for name in ERRORS if (count := change.counters.get(name)) is not None]
-    return sum(known) if known or change.zero_if_counted else None
+def error_sum(counted: PortCounters | PortChange) -> int | None:
+    """What the error counters counted or how far they moved, all together; None where none of them is known."""
+    known = [count for name in ERRORS if (count := counted.counters.get(name)) is not None]
+    return sum(known) if known or counted.zero_if_counted else None
 
 
 def sent_gbps(change: PortChange, seconds: float, name: str = "PortXmitData") -> float | None:

@@ -12,7 +12,7 @@ from ibkit.model.routes import port_of
 from ibkit.parsers.mlxlink import TransceiverInfo
 from ibkit.tui.view.counters import counter_facts, past_facts
 from ibkit.tui.view.findings import LEVELS
-from ibkit.tui.view.history import error_growth
+from ibkit.tui.view.history import error_sum
 from ibkit.tui.view.level import OK, UNKNOWN, WARNING, mark, word
 from ibkit.tui.view.lines import BLANK, DIM, HEADING, Line, facts, heading, line, span
 from ibkit.tui.view.subnet import SubnetView, lids_of, link_word, other_end, type_word
@@ -125,9 +125,9 @@ def _errors(known: PortFacts | None, end: End) -> int | str | None:
     if known is None or known.counters is None:
         return ""
     if known.changes is not None:
-        return error_growth(known.changes[end]) if end in known.changes else None
+        return error_sum(known.changes[end]) if end in known.changes else None
     port = known.counters.get(end)
-    return None if port is None or port.unread_errors else sum(port.errors.values())
+    return None if port is None or port.unread_errors else error_sum(port)
 
 
 def port_page(view: SubnetView, end: End, counted: Counted | None, reading: str = "") -> list[Line]:

@@ -66,7 +66,8 @@ class PartitionsView:
     def head(self) -> list[Line]:
         """How many ports and partitions, and what is not as it should be."""
         ports = len(self.partitions.ports)
-        text = f"{ports:,} ports in {len(self.found)} partitions, {len(self.groups)} groups that are in the same ones"
+        many = _counted(len(self.found), "partition"), _counted(len(self.groups), "group")
+        text = f"{_counted(ports, 'port')} in {many[0]}; {many[1]} of ports that are in the same ones in the same way"
         lines = [line(" ", span(text, "heading"))]
         if len(self.found) > MOST_COLUMNS:
             more = f"the {MOST_COLUMNS} largest partitions are columns; V lists all"
@@ -143,6 +144,10 @@ def group_page(view: PartitionsView, key: Group | PortKeys | Unread | Partition)
     keys = key.keys
     lines = facts([("P_Keys", ", ".join(map(_spell, keys)) or "none"), *_doubt(ports)])
     return [*lines, BLANK, heading(f"  {len(ports)} ports"), *_members(ports)]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _members(ports: Sequence[PortKeys]) -> list[Line]:
