@@ -19,7 +19,7 @@ _SHOWN_EVIDENCE = 12
 _MAX_NAME = 44
 _MAX_TEXT = 160
 _NO_REASON = (
-    "no line says why: look at `ibkit status` and at /proc/PID/limits of a rank on each host; "
+    "no line says why: look at `ibkit status` and at /proc/PID/limits of a rank on {hosts}; "
     "`ibkit check-mpi-transport --explain` lists what it can be"
 )
 
@@ -29,12 +29,8 @@ def lines(answer: JobVerdict, width: int | None = None) -> Iterator[str]:
     for text, indent in _lines(answer):
         if width is None or len(text) <= width:
             yield text
-        elif indent is None:
-            yield f"{text[: width - 3]}..."
         else:
-            yield from textwrap.wrap(
-                text, max(width, 40), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-            )
+            yield from textwrap.wrap(text, max(width, 40), subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def place(evidence: Evidence) -> str:
@@ -42,31 +38,31 @@ def place(evidence: Evidence) -> str:
     return f"{clean(evidence.file)}:{evidence.line}: {clean(evidence.text.strip(), _MAX_TEXT)}"
 
 
-def _lines(answer: JobVerdict) -> Iterator[tuple[str, int | None]]:
-    """Lines, each with the indentation of what goes on below it, or None for quotations, which are cut."""
+def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
+    """Lines, each with the indentation of what goes on below it."""
     yield f"{clean(answer.target)}: {sentence(answer)}", 2
     evidence = {item.id: item for item in answer.evidence}
-    quoted: set[int] = set()
+    quoted: set[str] = set()
     for layer in answer.layers[:_SHOWN_LAYERS]:
         yield "", 0
         yield _heading(layer), 4
-        for text in _table(layer):
+        matrix = fold(layer)
+        for text in _table(matrix, layer):
             yield text, 6
         for kind, reason in (*(("reason", one) for one in layer.reasons), *(("remark", one) for one in layer.remarks)):
             yield from _reason(kind, reason, layer, evidence, quoted)
-        if layer.next_step and layer.status == "undecided":
-            yield f"  next step: {clean(layer.next_step, 600)}", 4
-        elif layer.status == "fallback" and not layer.reasons:
-            yield f"  next step: {_NO_REASON}", 4
+        if step := _next_step(layer, matrix):
+            yield f"  next step: {clean(step, 600)}", 4
     if len(answer.layers) > _SHOWN_LAYERS:
         yield "", 0
         yield _rest(answer.layers[_SHOWN_LAYERS:]), 4
-    left = [item for item in answer.evidence if item.id not in quoted]
+    told = {place(item): item.evidence_class for item in reversed(answer.evidence)}
+    left = [(line, told[line]) for line in dict.fromkeys(map(place, answer.evidence)) if line not in quoted]
     if left:
         yield "", 0
         yield "evidence:", 2
-        for item in left[:_SHOWN_EVIDENCE]:
-            yield f"  [{item.evidence_class}] {place(item)}", None
+        for line, evidence_class in left[:_SHOWN_EVIDENCE]:
+            yield f"  [{evidence_class}] {line}", 6
         if len(left) > _SHOWN_EVIDENCE:
             yield f"  ... and {len(left) - _SHOWN_EVIDENCE} more lines; --json lists all", 4
     if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers[:_SHOWN_LAYERS]):
@@ -100,9 +96,8 @@ def _rest(layers: tuple[Layer, ...]) -> str:
 # -- the hosts
 
 
-def _table(layer: Layer) -> Iterator[str]:
+def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
     """The cells between hosts, the rarest transports first: what differs is looked for. Then those inside hosts."""
-    matrix = fold(layer)
     counts: Counter[str] = Counter()
     for cell in matrix.between:
         counts[cell.transport] += cell.pairs
@@ -159,19 +154,37 @@ def _ranks(matrix: Matrix, cell: Cell, layer: Layer) -> str:
     return f" (ranks {named}{more})" if named else ""
 
 
-# -- reasons
+# -- reasons and the next step
+
+
+def _next_step(layer: Layer, matrix: Matrix) -> str | None:
+    """What the layer says is to be done; where no line proves a reason, where to look for it."""
+    if layer.status == "undecided":
+        return layer.next_step
+    if layer.reasons or layer.status not in ("fallback", "mixed"):
+        return None
+    odd = [_name(matrix, number) for number in _odd(matrix)] if layer.status == "mixed" else []
+    return _NO_REASON.format(hosts=" and ".join(odd[:3]) or "each host")
+
+
+def _odd(matrix: Matrix) -> list[int]:
+    """The groups that never use what most pairs use, where they are fewer hosts than the others."""
+    usual = {number for cell in matrix.between if cell.transport == matrix.usual for number in (cell.row, cell.column)}
+    others = {number for cell in matrix.between for number in (cell.row, cell.column)} - usual
+    sizes = [len(group.hosts) for group in matrix.groups]
+    return sorted(others) if sum(sizes[number] for number in others) < sum(sizes[number] for number in usual) else []
 
 
 def _reason(
-    kind: str, reason: Reason, layer: Layer, evidence: dict[int, Evidence], quoted: set[int]
-) -> Iterator[tuple[str, int | None]]:
+    kind: str, reason: Reason, layer: Layer, evidence: dict[int, Evidence], quoted: set[str]
+) -> Iterator[tuple[str, int]]:
     yield f"  {kind} {reason.id}: {reason.text}", 4
     if where := _where(reason, layer):
         yield f"    {where}", 6
     for number in reason.evidence[:2]:
         if number in evidence:
-            quoted.add(number)
-            yield f"    {place(evidence[number])}", None
+            quoted.add(place(evidence[number]))
+            yield f"    {place(evidence[number])}", 6
     yield f"    fix: {clean(reason.fix, 1000)}", 6
 
 

@@ -155,6 +155,7 @@ class _Run:
         return Layer(
             "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks, pairs,
             reasons(why, book), (step or look) if status == "undecided" else None,
+            reasons(self._remarks(failures), book) if verdict in _VERBS else (),
         )  # fmt: skip
 
     def _version(self) -> tuple[str, str | None]:
@@ -391,6 +392,12 @@ class _Run:
         if "noport" in why and (wanted := self._wanted_device()):
             why = {"wrongdev": [(wanted, "configuration"), *why.pop("noport")], **why}
         return why
+
+    @staticmethod
+    def _remarks(failures: list[tuple[Failure, Mark]]) -> Why:
+        """RDMA that goes through the host's memory is RDMA all the same."""
+        marks = [(mark, "candidate") for failure, mark in failures if failure.topic == "no-peer-memory"]
+        return {"peermem": marks} if marks else {}
 
     def _is_roce(self) -> bool:
         return {link for n in self._peers.numbers for link in self._peers.process(n).links} == {"RoCE"}

@@ -116,7 +116,7 @@ def test_many_pairs_are_folded_with_those_that_differ_first() -> None:
     many = nccl_lines(hosts, per_host=1)
     odd = [line.replace("NET/IB/0", "NET/Socket/0") if ":107:" in line or ":108:" in line else line for line in many]
     shown = list(lines(judged(text(odd))))
-    assert [line for line in shown if line.startswith("  n")] == [
+    assert [line for line in shown if line.startswith(("  n0", "  n["))] == [
         "  n07 - n08: tcp (ranks 7-8)",
         "  n[06,09] - n[07-08]: mixed (2 of 4 pairs of hosts)",
         "  n[00-05,10-29] with each other: ib (25 of 325 pairs of hosts)",
@@ -134,7 +134,17 @@ def test_lines_that_are_too_long_for_the_terminal_go_on_below() -> None:
     shown = list(lines(judged(TCP), 80))
     assert max(map(len, shown)) <= 80
     assert any(line.startswith("      ") for line in shown), "the fix goes on, indented"
-    assert any(line.endswith("...") for line in shown), "a quoted line is cut"
+    (step,) = [line for line in lines(judged(TCP)) if line.startswith("    fix: ")]
+    assert " ".join(step.split()) in " ".join(" ".join(shown).split()), "nothing of it is lost"
+
+
+def test_a_mixture_names_the_host_to_look_at() -> None:
+    hosts = [f"n{number}" for number in range(6)]
+    pairs = [Pair(a, b, "tcp" if b == "n5" else "ib") for index, a in enumerate(hosts) for b in hosts[index + 1 :]]
+    layer = Layer("mpi", "mixed", "mixed", hosts=tuple(hosts), pairs=tuple(pairs))
+    shown = list(lines(JobVerdict("x", "mixed", "mixed", (layer,))))
+    assert shown[3:5] == ["  n[0-4] - n5: tcp (5 pairs of hosts)", "  n[0-4] with each other: ib (10 pairs of hosts)"]
+    assert "/proc/PID/limits of a rank on n5;" in shown[5]
 
 
 def test_what_is_known_of_hosts_that_said_nothing() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.job_logs import bml_lines, judged, layer_of, text
+from support.job_logs import SOCKET, bml_lines, judged, layer_of, nccl_lines, text
 
 from ibkit.transport.catalogue import ENTRIES, NOISE, REASON
 from ibkit.transport.fixes import PLACES, fix_for, places_of, tcp_settings
@@ -106,3 +106,14 @@ def test_a_reason_names_its_hosts_and_the_mend_knows_the_batch_system() -> None:
     (reason,) = layer_of(answer, "mpi").reasons
     assert (reason.id, reason.hosts) == ("memlock", ("n02",))
     assert "PropagateResourceLimitsExcept" in reason.fix
+
+
+def test_gpus_that_are_out_of_the_hcas_reach_are_a_remark() -> None:
+    line = "n01:100:150 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0' (no module)"
+    layer = layer_of(judged(text(nccl_lines(), line)), "nccl")
+    assert (layer.verdict, layer.status, layer.reasons) == ("ib", "as-expected", ())
+    (remark,) = layer.remarks
+    assert (remark.id, remark.hosts) == ("peermem", ("n01",))
+    assert "nvidia_peermem" in remark.fix
+    socket = layer_of(judged(text(nccl_lines(network="Socket", before=SOCKET), line)), "nccl")
+    assert (socket.verdict, socket.remarks) == ("tcp", ())
