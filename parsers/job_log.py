@@ -39,7 +39,7 @@ from ibkit.parsers.job_facts import (
     SharedMemory,
     Version,
 )
-from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, shape, to_line
+from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, peel_shape, shape, to_line
 
 Fact = (
     nccl.NcclFact
@@ -107,7 +107,8 @@ class _Readers:
         if readers is None:
             if len(self._by_shape) >= _MAX_SHAPES:
                 self._by_shape.clear()
-            readers = self._by_shape[form] = [read for worth, read in self._all if worth(form) != IGNORE]
+            bare = peel_shape(form)
+            readers = self._by_shape[form] = [read for worth, read in self._all if worth(bare) != IGNORE]
         for read in readers:
             yield from read(line)
 
@@ -214,4 +215,7 @@ def may_tell(forms: bytes) -> bool:
 
 def worth(form: bytes) -> int:
     """The most that any reader thinks of a shape, or of shapes joined by line ends."""
-    return max(reader(form) for reader in _WORTH) if may_tell(form) else IGNORE
+    if not may_tell(form):
+        return IGNORE
+    bare = b"\n".join(map(peel_shape, form.split(b"\n")))
+    return max(reader(bare) for reader in _WORTH)

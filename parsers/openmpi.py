@@ -243,7 +243,7 @@ _CONTEXT = re.compile(
             b"on-host: ", b"off-host: ", b"Exceptions:", b"host : [",
         )
     )
-    + rb")|    [a-z_]{2,16} +[\w.:@-]+ *(?m:$)"
+    + rb")| {3,4}[a-z_]{2,16} +[\w.:@-]+ *(?m:$)"
 )  # fmt: skip
 
 

@@ -1,0 +1,124 @@
+"""What launchers and collectors put around a line, stacked at random: the text, the rank and the verdict stay."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.job_logs import bml_lines, document, judged, nccl_lines, ucx_lines
+from test_corpus import JOBS, NAMES, truth_of
+
+from ibkit.parsers.log_lines import to_line
+
+#: A line of some process, by its rank: what stands around it, and whether it tells the rank.
+Wrap = tuple[Callable[[str, int], str], bool]
+
+WRAPS: dict[str, Wrap] = {
+    "tag-output": (lambda line, rank: f"[1,{rank}]<stdout>:{line}", True),
+    "tag-output-stderr": (lambda line, rank: f"[1,{rank}]<stderr>: {line}", True),
+    "prrte-tag": (lambda line, rank: f"[prterun-n01-4711@1,{rank}]<stdout>: {line}", True),
+    "hydra": (lambda line, rank: f"[{rank}]: {line}", True),
+    "srun": (lambda line, rank: f"{rank}: {line}", True),
+    "srun-padded": (lambda line, rank: f"{rank:4d}: {line}", True),
+    "horovodrun": (lambda line, rank: f"[{rank}]<stdout>:{line}", True),
+    "sagemaker": (lambda line, rank: f"[1,mpirank:{rank},algo-2]<stdout>:{line}", True),
+    "torch": (lambda line, rank: f"[rank{rank}]: {line}", True),
+    "torchrun-tee": (lambda line, _: f"[default3]:{line}", False),
+    "iso": (lambda line, _: f"2026-03-01T12:00:07.123456789Z {line}", False),
+    "iso-zone": (lambda line, _: f"2026-03-01T12:00:07+01:00 {line}", False),
+    "iso-brackets": (lambda line, _: f"[2026-03-01 12:00:07.123] {line}", False),
+    "iso-comma": (lambda line, _: f"2026-03-01 12:00:07,123 {line}", False),
+    "clock": (lambda line, _: f"12:00:07 {line}", False),
+    "timestamp-output": (lambda line, _: f"Sun Mar  1 12:00:07 2026{line}", False),
+    "syslog": (lambda line, _: f"Mar  1 12:00:07 n01 slurmstepd[4711]: {line}", False),
+    "syslog-number": (lambda line, _: f"<14>Mar  1 12:00:07 n01 job[4711]: {line}", False),
+    "syslog-5424": (lambda line, _: f"<14>1 2026-03-01T12:00:07.123Z n01 job 4711 - - {line}", False),
+    "journal-iso": (lambda line, _: f"2026-03-01T12:00:07+0100 n01 job[4711]: {line}", False),
+    "cri": (lambda line, _: f"2026-03-01T12:00:07.123456789Z stdout F {line}", False),
+    "kubectl": (lambda line, _: f"[pod/train-worker-0/pytorch] {line}", False),
+    "stern": (lambda line, _: f"train-worker-0 pytorch {line}", False),
+    "stern-hash": (lambda line, _: f"train-launcher-x7k2p mpi-launcher {line}", False),
+    "compose": (lambda line, _: f"worker-1  | {line}", False),
+    "ray": (lambda line, _: f"(RayWorker pid=4711, ip=10.0.0.7) {line}", False),
+    "colour": (lambda line, _: f"\x1b[36m{line}\x1b[0m", False),
+    "docker": (
+        lambda line, _: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2026-03-01T12:00:07Z"}),
+        False,
+    ),
+    "fluent": (lambda line, _: json.dumps({"message": line, "level": "info"}), False),
+}
+LINES = [
+    *nccl_lines(),
+    *bml_lines(),
+    *ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", "mpi inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)"),
+    "NCCL version 2.19.3+cuda12.2",
+    "[[31337,1],5] selected pml ob1, but peer [[31337,1],0] on n01 selected pml ucx",
+    "MPI startup(): libfabric provider: mlx",
+    "libfabric provider: verbs;ofi_rxm - IB-0xfe80000000000000",
+    "libfabric:4711:1700000000::core:core:fi_getinfo_():1<info> x",
+    "Host 0 [n01] ranks 0 - 31",
+]
+STACKS = st.lists(st.tuples(st.sampled_from(sorted(WRAPS)), st.integers(0, 9999)), max_size=5)
+
+
+def wrapped(line: str, stack: list[tuple[str, int]]) -> str:
+    """The first of the stack is the innermost."""
+    for name, rank in stack:
+        line = WRAPS[name][0](line, rank)
+    return line
+
+
+@given(st.sampled_from(LINES), STACKS)
+def test_text_and_rank_of_a_line(line: str, stack: list[tuple[str, int]]) -> None:
+    bare = to_line(1, line.encode())
+    found = to_line(1, wrapped(bare.text, stack).encode())
+    ranks = [rank for name, rank in stack if WRAPS[name][1]]
+    assert (found.text, found.rank) == (bare.text, ranks[0] if ranks else None)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from(["nccl", "bml", "ucx"]))
+def test_verdict_pairs_and_ranks(pick: random.Random, kind: str) -> None:
+    """Each line in a stack of its own: as if parts of a job's output had gone different ways."""
+    lines = {
+        "nccl": nccl_lines(),
+        "bml": bml_lines(btl="tcp"),
+        "ucx": ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)"),
+    }[kind]
+    names = [name for name in sorted(WRAPS) if not WRAPS[name][1]]
+    stacked = [wrapped(line, [(name, 0) for name in pick.choices(names, k=pick.randrange(4))]) for line in lines]
+    before, after = (document(judged("\n".join(text) + "\n")) for text in (lines, stacked))
+    for each in (before, after):
+        for evidence in each["evidence"]:
+            del evidence["text"]
+    assert after == before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_logs(seed: int) -> None:
+    """The same stack around all lines of a log: verdict, status, hosts and ranks of each layer."""
+    pick = random.Random(seed)
+    names = [n for n in NAMES if truth_of(n)["target"] == "job.log" and "open" not in truth_of(n) and "behind" not in n]
+    wraps = [name for name in sorted(WRAPS) if not WRAPS[name][1] and name not in ("ray", "torchrun-tee")]
+    different = []
+    for name in pick.sample(names, 40):
+        with open(os.path.join(JOBS, name, "job.log"), "rb") as file:
+            data = file.read()
+        try:
+            text = data.decode("ascii")
+        except ValueError:
+            continue
+        if "\r" in text or "\0" in text or not text.strip():
+            continue
+        stack = [(wrap, 0) for wrap in pick.sample(wraps, pick.randrange(1, 4))]
+        stacked = "\n".join(wrapped(line, stack) for line in text.removesuffix("\n").split("\n")) + "\n"
+        one, other = (
+            [(x.layer, x.verdict, x.status, x.hosts, x.ranks) for x in judged(t).layers] for t in (text, stacked)
+        )
+        if one != other:
+            different.append((name, [wrap for wrap, _ in stack], one, other))
+    assert not different
