@@ -95,7 +95,7 @@ def write_new(name: str, ending: str, text: str, folder: str = ".", now: Callabl
 
 
 def _rename_new(part: str, path: str) -> None:
-    """rename(2) writes over what is there, link(2) does not; where a file system has no links, an empty file goes first.
+    """rename(2) writes over what is there, link(2) does not; where there are no links an empty file goes first.
 
     Raises FileExistsError.
     """

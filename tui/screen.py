@@ -68,7 +68,8 @@ class PageScreen(Screen[None]):
                     id=f"page.{own.name}", tooltip=own.help)
             for own in dict.fromkeys(own for page in ALL_PAGES for own in page.keys)
         ),
-        Binding("e", "export", show=False, id="page.export", tooltip="write the rows that are shown, or the screen, to a file"),
+        Binding("e", "export", show=False, id="page.export",
+                tooltip="write the rows that are shown, or the screen, to a file"),
         Binding("y", "copy", show=False, id="page.copy", tooltip="copy the row to the clipboard"),
         Binding("c", "copy_cell", show=False, id="page.copy-cell", tooltip="copy one cell of the row"),
     ]  # fmt: skip

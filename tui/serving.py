@@ -41,6 +41,7 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="static/css/xterm.css">
 <script src="static/js/textual.js"></script>
+<script src="static/js/focus.js"></script>
 <style>
 @font-face {{ font-family: "Roboto Mono"; src: url("static/fonts/RobotoMono-VariableFont_wght.ttf"); }}
 body {{ background: #101216; color: #d0d0d0; font-family: "Roboto Mono", monospace; }}
@@ -50,6 +51,15 @@ body.-closed #ended {{ display: block; }}
 <div id="ended">This screen has ended. Load the page again for another one.</div>
 <div id="terminal" class="textual-terminal" data-session-websocket-url="{socket}" data-font-size="14"></div>
 </body></html>
+"""
+
+#: The keys go to the terminal without a click on it, as soon as it is connected.
+_FOCUS = """new MutationObserver((_, observer) => {
+  if (document.body.classList.contains("-loaded")) {
+    observer.disconnect();
+    document.querySelector(".xterm-helper-textarea").focus();
+  }
+}).observe(document.documentElement, { attributes: true, subtree: true });
 """
 
 
@@ -97,11 +107,13 @@ class Server:
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
         """A file of the terminal's; only those that the package brings."""
-        static = resources.files("textual_serve") / "static"
         path = request.match_info["path"]
+        if path == "js/focus.js":
+            return web.Response(text=_FOCUS, content_type="text/javascript")
         if path not in _FILES:
             raise web.HTTPNotFound(text="no such file\n")
-        return web.Response(body=(static / path).read_bytes(), content_type=_FILES[path])
+        file = resources.files("textual_serve") / "static" / path
+        return web.Response(body=file.read_bytes(), content_type=_FILES[path])
 
     async def _visit(self, request: web.Request) -> web.WebSocketResponse:
         """A visitor's screen, from its first frame to its end."""
@@ -171,7 +183,7 @@ async def _pass_on(text: str, screen: AppService, socket: web.WebSocketResponse)
     """A message of the browser's: keys and mouse, another size, the focus. What is none is passed over."""
     try:
         kind, *data = json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return
     if kind == "stdin" and data and isinstance(data[0], str):
         await screen.send_bytes(data[0].encode("utf-8", "replace"))

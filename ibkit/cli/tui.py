@@ -89,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         return show(
             site, collecting, page=args.screen, interval_seconds=args.interval, theme=args.theme,
-            mouse=not args.no_mouse, read_only=args.read_only, recording=recording_of(args.from_path) if args.from_path else None,
+            mouse=not args.no_mouse, read_only=args.read_only,
+            recording=recording_of(args.from_path) if args.from_path else None,
             expect=args.expect,
         )  # fmt: skip
     except Crashed as crash:
@@ -124,6 +125,9 @@ def _serve(args: argparse.Namespace) -> int:
     if args.from_path:
         open_site(args.from_path)  # what cannot be read is told here, not to each visitor
         options += ["--from", args.from_path]
+
+    if args.expect:
+        options += ["--expect", args.expect]
 
     def ready(address: str, number: int) -> None:
         print(address, flush=True)

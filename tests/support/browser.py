@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import glob
+import os
 import re
+import signal
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -99,27 +102,43 @@ class Tab:
                 self.stream += data.decode("utf-8", "replace")
             elif told["method"] == "Network.requestWillBeSent":
                 self.requests.append(told["params"]["request"]["url"])
-            elif told["method"] in ("Runtime.exceptionThrown", "Log.entryAdded"):
+            elif told["method"] == "Runtime.exceptionThrown" or (
+                told["method"] == "Log.entryAdded" and told["params"]["entry"]["level"] == "error"
+            ):
                 self.complaints.append(str(told["params"]))
+
+    async def close(self) -> None:
+        """Read no more."""
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
 
 
 @asynccontextmanager
 async def browser(folder: Path) -> AsyncIterator[Tab]:
     """A browser with one tab; its profile is kept in ``folder``."""
-    process = await asyncio.create_subprocess_exec(
-        program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-        "--remote-debugging-port=0", f"--user-data-dir={folder}", "about:blank",
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+    process = subprocess.Popen(
+        [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+         "--remote-debugging-port=0", f"--user-data-dir={folder}", "about:blank"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    assert process.stderr is not None
     try:
-        while b"DevTools listening on " not in (line := await asyncio.wait_for(process.stderr.readline(), 30)):
-            assert line, "the browser ended"
-        address = line.decode().split("listening on ")[1].strip()
-        drain = asyncio.create_task(process.stderr.read())
+        port, path = await _active_port(folder / "DevToolsActivePort")
+        address = f"ws://127.0.0.1:{port}{path}"
         async with aiohttp.ClientSession() as session, session.ws_connect(address, max_msg_size=0) as socket:
-            yield Tab(socket)
-        drain.cancel()
+            tab = Tab(socket)
+            try:
+                yield tab
+            finally:
+                await tab.close()
     finally:
-        process.terminate()
-        await process.wait()
+        os.killpg(process.pid, signal.SIGKILL)  # with the processes that it has started
+        process.wait()
+
+
+async def _active_port(file: Path) -> list[str]:
+    """Where it listens, which it writes into its profile."""
+    for _ in range(600):
+        if file.exists() and len(lines := file.read_text().split()) == 2:
+            return lines
+        await asyncio.sleep(0.05)
+    raise AssertionError("the browser does not start")

@@ -164,14 +164,16 @@ async def test_a_screen_ends_with_its_visitor_its_server_and_where_there_are_too
 
 async def test_a_screen_ends_when_its_server_is_killed(served: Served) -> None:
     headers = {"Origin": "/".join(served.address.split("/", 3)[:3])}
-    async with aiohttp.ClientSession() as session:
-        async with session.ws_connect(f"{served.address}ws", headers=headers) as socket:
-            async for message in socket:
-                if message.type == aiohttp.WSMsgType.BINARY and b"Fabric" in message.data:
-                    break
-            screens = served.children
-            served.process.kill()
-            await asyncio.to_thread(until_ended, screens)
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{served.address}ws", headers=headers) as socket,
+    ):
+        async for message in socket:
+            if message.type == aiohttp.WSMsgType.BINARY and b"Fabric" in message.data:
+                break
+        screens = served.children
+        served.process.kill()
+        await asyncio.to_thread(until_ended, screens)
 
 
 @pytest.mark.parametrize(
