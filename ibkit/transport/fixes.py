@@ -9,6 +9,7 @@ from ibkit.model.mpi import Evidence, Layer, Reason
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.catalogue import BY_ID, Fix
 from ibkit.transport.mpi_settings import asks_for_tcp, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.processes import short_name
 
 #: In the order of their weight: a container's limits and devices are its own, whatever started it.
 PLACES = ("kubernetes", "docker", "apptainer", "slurm", "pbs", "lsf")
@@ -40,8 +41,17 @@ def fix_for(id: str, runtime: str | None = None, version: str | None = None, pla
 
 
 def fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str] = ()) -> Layer:
-    """The layer with the mends for its runtime, version and place, and the names of the settings that ask for TCP."""
+    """The layer with the mends for its runtime, version and place, the names of the settings that ask for TCP, and the
+    hosts as the layer spells them.
+    """
     by_id = {item.id: item for item in evidence}
+    names: dict[str, list[str]] = {}
+    for host in layer.hosts:
+        names.setdefault(short_name(host), []).append(host)
+
+    def spelled(host: str) -> str:
+        found = names.get(short_name(host), [])
+        return found[0] if len(found) == 1 else host
 
     def fit(reason: Reason) -> Reason:
         fix = fix_for(reason.id, layer.runtime, layer.version, places)
@@ -50,7 +60,8 @@ def fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str] = (
             named = dict.fromkeys(name for text in texts for name in tcp_settings(text, layer.version))
             if named:
                 fix = fix.replace("remove the setting", f"remove {', '.join(named)}", 1)
-        return reason._replace(fix=fix)
+        hosts = tuple(dict.fromkeys(map(spelled, reason.hosts)))
+        return reason._replace(fix=fix, hosts=hosts)
 
     return layer._replace(reasons=tuple(map(fit, layer.reasons)), remarks=tuple(map(fit, layer.remarks)))
 

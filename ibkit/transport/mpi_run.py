@@ -14,7 +14,7 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
-from ibkit.transport.mpi import Evidence
+from ibkit.transport.mpi import Evidence, MpiProcess
 from ibkit.transport.mpi_paths import BTL_PMLS, Path, Paths
 from ibkit.transport.mpi_runs import Parts
 from ibkit.transport.mpi_settings import (
@@ -305,11 +305,14 @@ class Run:
             elif failure.topic == "transport-missing" and _offers_verbs(failure.detail):
                 reason = None
             if reason:
-                why.setdefault(reason, []).append((mark, "failure"))
+                speaker = self._evidence.by_key.get((failure.said.host, failure.said.pid))
+                why.setdefault(reason, []).append((_ranked(mark, speaker), "failure"))
         processes = self._parts.processes
-        refused = [p.support for p in processes if p.support and p.support[0] in ("none", "transports only")]
+        refused = [
+            _ranked(p.support[1], p) for p in processes if p.support and p.support[0] in ("none", "transports only")
+        ]
         if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
-            why.setdefault("ucxlist", []).extend((mark, "failure") for _, mark in refused)
+            why.setdefault("ucxlist", []).extend((mark, "failure") for mark in refused)
         return why
 
     def _build(self) -> dict[str, list[tuple[Mark, str]]]:
@@ -364,6 +367,11 @@ _WITHOUT_HCA = frozenset(
     ("self", "sm", "vader", "smcuda", "tcp", "template", "ob1", "cm", "bfo", "csum", "v", "monitoring", "crcpw")
 )  # fmt: skip
 _NEVER_ALONE = frozenset(("sm", "vader", "smcuda", "openib", "uct", "ofi"))
+
+
+def _ranked(mark: Mark, process: MpiProcess | None) -> Mark:
+    """The mark with its speaker's rank, where the line does not tell it."""
+    return mark if process is None or mark.rank is not None else mark._replace(rank=process.rank)
 
 
 def _turned(path: Path) -> Path:

@@ -91,6 +91,10 @@ class Peers:
         keys = {key for n in self.numbers for key in self.process(n).ranks if self._evidence.sizes[key] == self.ranks}
         return [self._evidence.size_marks[key] for key in sorted(keys)]
 
+    def world_rank(self, number: int) -> int | None:
+        """The rank of a process of this run in its largest communicator."""
+        return self._world.get(number)
+
     def _world_rank(self, number: int) -> int | None:
         """The rank of a process in the largest communicator."""
         largest = max(self._sizes, default=0)

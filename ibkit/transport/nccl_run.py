@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
-from ibkit.parsers.job_facts import Failure, Setting
+from ibkit.parsers.job_facts import Failure, Said, Setting
 from ibkit.transport import words
 from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, Mark
@@ -135,14 +135,25 @@ class _Run:
         for setting, mark in self._evidence.settings:
             is_general = setting.said.pid is None and not self._place.has_file(mark.order)
             if is_general or self._is_mine(mark, setting.said.host, setting.said.pid):
-                yield setting, mark
+                yield setting, self._placed(mark, setting.said)
+
+    def _placed(self, mark: Mark, said: Said) -> Mark:
+        """The mark with its speaker's rank in the run's largest communicator, where the line does not tell it."""
+        number = self._evidence.numbers.get((said.host, said.pid)) if said.pid is not None else None
+        if mark.rank is not None or number not in self._set or number is None:
+            return mark
+        return mark._replace(rank=self._peers.world_rank(number))
 
     # -- the answer
 
     def layer(self, book: Book) -> Layer:
         """The run's layer."""
         verdict, pairs, step = self._verdict(book)
-        failures = [(f, m) for f, m in self._evidence.failures if self._is_mine(m, f.said.host, f.said.pid)]
+        failures = [
+            (f, self._placed(m, f.said))
+            for f, m in self._evidence.failures
+            if self._is_mine(m, f.said.host, f.said.pid)
+        ]
         ends = list(self._not_made_good(failures))
         for _, mark in ends[:2]:
             book.cite(mark, "failure")

@@ -117,3 +117,16 @@ def test_gpus_that_are_out_of_the_hcas_reach_are_a_remark() -> None:
     assert "nvidia_peermem" in remark.fix
     socket = layer_of(judged(text(nccl_lines(network="Socket", before=SOCKET), line)), "nccl")
     assert (socket.verdict, socket.remarks) == ("tcp", ())
+
+
+def test_a_reason_names_the_ranks_that_lost_it() -> None:
+    log = text(
+        bml_lines(),
+        "[1700000000.000001] [n02.site:200 :0]   ib_iface.c:1046 UCX  ERROR ibv_create_cq(cqe=4096) failed: "
+        "Cannot allocate memory : Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)",
+    )
+    (reason,) = layer_of(judged(log), "mpi").reasons
+    assert (reason.id, reason.hosts) == ("memlock", ("n02",))
+    refused = text(nccl_lines(network="Socket", before=("NET/IB : No device found.", "Using network Socket")))
+    (reason,) = layer_of(judged(refused), "nccl").reasons
+    assert (reason.hosts, reason.ranks) == (("n01", "n02"), (0, 1, 2, 3))
