@@ -1,0 +1,64 @@
+"""What meets a requirement, and what cannot tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibkit.model.mpi import JobVerdict, Layer, Pair
+from ibkit.transport.require import WORDS, met
+
+
+def answer(*layers: Layer) -> JobVerdict:
+    return JobVerdict("x", "mixed", "mixed", layers)
+
+
+def layer(verdict: str, name: str = "mpi", *between: str) -> Layer:
+    pairs = tuple(Pair("a", f"b{number}", word) for number, word in enumerate(between))
+    return Layer(name, verdict, "mixed", pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "by"),
+    [
+        ("ib", {"ib", "rdma"}), ("roce", {"roce", "rdma"}), ("iwarp", {"iwarp", "rdma"}), ("opa", {"opa"}),
+        ("efa", {"efa"}), ("slingshot", {"slingshot"}), ("ipoib", set()), ("tcp", set()), ("none", set()),
+    ],
+)  # fmt: skip
+def test_what_is_known_meets_its_own_word_and_rdma(verdict: str, by: set[str]) -> None:
+    assert {word for word in WORDS if met(answer(layer(verdict)), word)} == by
+    assert {word for word in WORDS if met(answer(layer(verdict)), word) is None} == set()
+
+
+@pytest.mark.parametrize("verdict", ["unknown", "shm"])
+def test_what_shows_nothing_between_hosts_is_not_decided(verdict: str) -> None:
+    assert {met(answer(layer(verdict)), word) for word in WORDS} == {None}
+    assert met(answer(), "ib") is None
+
+
+def test_verbs_without_a_link_layer() -> None:
+    assert {word: met(answer(layer("rdma")), word) for word in WORDS} == {
+        "ib": None, "roce": None, "iwarp": None, "rdma": True, "opa": False, "efa": False, "slingshot": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("layers", "wanted", "is_met"),
+    [
+        ([layer("ib", "nccl"), layer("tcp")], "ib", False),
+        ([layer("ib", "nccl"), layer("unknown")], "ib", None),
+        ([layer("ib", "nccl"), layer("shm")], "ib", True),
+        ([layer("ib", "nccl"), layer("tcp", "gloo")], "ib", True),
+        ([layer("tcp", "gloo")], "ib", False),
+        ([layer("unknown"), layer("tcp", "nccl")], "ib", False),
+        ([layer("mixed", "mpi", "ib", "roce")], "rdma", True),
+        ([layer("mixed", "mpi", "ib", "roce")], "ib", False),
+        ([layer("mixed", "mpi", "ib", "tcp")], "rdma", False),
+        ([layer("mixed", "mpi", "ib", "opa")], "rdma", False),
+        ([layer("mixed", "mpi", "ib")], "rdma", None),
+        ([layer("mixed")], "rdma", None),
+        ([layer("mixed")], "ib", False),
+        ([layer("mixed", "mpi", "ib", "unknown")], "rdma", None),
+    ],
+)
+def test_all_that_went_between_hosts_counts(layers: list[Layer], wanted: str, is_met: bool | None) -> None:
+    assert met(answer(*layers), wanted) is is_met
