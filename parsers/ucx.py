@@ -76,7 +76,7 @@ _SHAPES = re.compile(
             b"ep_cfg[", b"-node cfg#", b"self cfg#", b"not available", b" transport to ", b"UCX_", b"  Version ",
             b"max locked memory", b"Cannot allocate memory", b"ibv_open_device(", b"ibv_exp_query_device(",
             b"invalid comp_mask", b"valid pkey", b"specified pkey", b"IB ports found", b"is not active (state",
-            b"find a gid", b"retry count exceeded on", b"unhandled timeout", b"Endpoint Config #",
+            b"find a gid", b"retry count exceeded on", b" (synd ", b"unhandled timeout", b"Endpoint Config #",
         )
     )
     # A row of a table: the compact prefix, then a bar.
@@ -90,6 +90,10 @@ def worth(form: bytes) -> int:
 
 
 _HEAD = re.compile(r"\[\d{1,12}\.\d{1,9}\] \[(?P<host>[^\[\]\s:]{0,253}) *:(?P<pid>\d{1,10}) *:[^\[\]]{0,40}\] *")
+#: The message by which a process ends (ucs_fatal_error) has another head: ``[HOST:PID:THREAD:TID] FILE:LINE  TEXT``.
+_FATAL = re.compile(
+    r"\[(?P<host>[^\[\]\s:]{1,253}) *:(?P<pid>\d{1,10}) *:[^\[\]:]{0,40}:\d{1,10}\] +\S{1,120}:\d{1,7} +(?P<text>\S.*)"
+)
 _TEXT = re.compile(r"(?:\S{1,120}:\d{1,7} +)?UCX +(?P<level>[A-Z]{3,6}) +(?P<text>\S.*)")
 
 _CONFIG = re.compile(
@@ -116,7 +120,10 @@ class Reader:
         for head, part in segments(_HEAD, text):
             said = Said(line.number, line.raw, head["host"] or None, int(head["pid"]), line.rank)
             yield from self._part(part, said)
-        if said is None:
+        if said is None and (fatal := _FATAL.match(text)):
+            said = Said(line.number, line.raw, fatal["host"], int(fatal["pid"]), line.rank)
+            yield from _failure(fatal["text"], "FATAL", said)
+        elif said is None:
             yield from self._part(text, Said(line.number, line.raw, None, None, line.rank))
 
     def _part(self, text: str, said: Said) -> Iterator[UcxFact]:
@@ -224,7 +231,7 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail("gid")
     elif "no compatible IB ports found" in text or "is not active (state" in text:
         yield fail("no-port")
-    elif "retry count exceeded on" in text or "unhandled timeout" in text:
+    elif "retry count exceeded on" in text or "unhandled timeout" in text or _ON_LINK.search(text):
         if found := _ON_LINK.search(text):
             yield DeviceLink(said, found.group(1), found.group(2))
         yield fail("connection-lost", level in ("ERROR", "FATAL"))
