@@ -41,7 +41,8 @@ class Pair(NamedTuple):
 class Reason(NamedTuple):
     """Why it was not InfiniBand, as far as the evidence proves it. ``id`` is stable (memlock, noport, nolib ...).
 
-    ``hosts`` and ``ranks`` are those whose lines prove it, in the order in which they were hit; none where no line tells.
+    ``hosts`` and ``ranks`` are those whose lines prove it, in the order in which they were hit; empty where no line
+    tells.
     """
 
     id: str
