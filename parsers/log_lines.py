@@ -402,8 +402,7 @@ def peel(text: str) -> tuple[str, int | None]:
 
 #: The same prefixes, and a JSON object up to its message, as shapes.
 _PREFIX_SHAPE = re.compile(
-    rb"\x1b\[[;?]{0,32}[A-Za-z]?|\\u\[[;?]{0,32}m"
-    rb"|\[[^\]\[\s,]{0,121},\](?:\[[^\]\[\s]{0,120}\])?<st(?:out|rr|ig)>: ?|<st(?:out|rr|ig)>: ?"
+    rb"\[[^\]\[\s,]{0,121},\](?:\[[^\]\[\s]{0,120}\])?<st(?:out|rr|ig)>: ?|<st(?:out|rr|ig)>: ?"
     rb"|\[\](?:<st(?:out|rr)>)?: ?|\[\] |\[,mpirnk:,[^\]\s]{0,120}\]<st(?:out|rr)>: ?|\[(?:rnk|ult)\]: ?"
     # A padded number looks like the first one of a table's row, unless another prefix follows.
     rb"|: | {1,6}: (?=[\[<({\x1b:]|--|st(?:out|rr) [FP])"
@@ -413,15 +412,25 @@ _PREFIX_SHAPE = re.compile(
     rb"|(?:<>)?[A-Z][a-z]{0,2} {2,3}:: \S{0,120} [\w./()-]{0,80}(?:\[\])?: |[\w.-]{0,80} [\w./()-]{0,80}\[\]: "
     rb"|st(?:out|rr) [FP] |\[po/[^\]\s]{0,250}\] ?|[\w.-]{0,80}[-_] +\| |\([^()\n]{0,80}\bpi=(?:, ip=[.:]{0,45})?\) ?"
     rb"|(?:[\w.-]{0,200}-)?(?:workr|lunhr|mstr|hi)-\w{0,5} [a-z][\w-]{0,62} "
-    rb"|\{[^\n]{0,400}?" + b"(?:" + b"|".join(rb'"%b": ?"' % shape(key.encode()) for key in MESSAGE_KEYS) + b")"
+    rb"|\{[^\n]{0,400}?(?P<escape>\\{0,7})\"(?:"
+    + b"|".join(shape(key.encode()) for key in MESSAGE_KEYS)
+    + rb")\\{0,7}\": ?\\{0,7}\""
 )
+
+
+_COLOUR_SHAPE = re.compile(rb"\x1b\[[;?]{0,32}[A-Za-z]?|\\{1,9}u\[[;?]{0,32}m")
 
 
 def peel_shape(form: bytes) -> bytes:
     """A line's shape without the shapes of what launchers and collectors put around it."""
+    if b"[" in form:
+        form = _COLOUR_SHAPE.sub(b"", form)
     for _ in range(_MAX_PREFIXES):
         found = _PREFIX_SHAPE.match(form)
         if not found or not found.end():
             break
         form = form[found.end() :]
+        if (escape := found["escape"]) is not None:  # a JSON object, perhaps in another one: its end goes, too
+            quote = rb"(?:\\{1,8}n|(?<!\\))" + re.escape(escape) + b'"'
+            form = re.sub(quote + rb"(?:,[^\n]{0,2000})?\}\Z", b"", form)
     return form

@@ -121,4 +121,4 @@ def test_whole_logs(seed: int) -> None:
         )
         if one != other:
             different.append((name, [wrap for wrap, _ in stack], one, other))
-    assert not different
+    assert not different, different
