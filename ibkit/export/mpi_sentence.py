@@ -39,7 +39,7 @@ def said(layer: Layer, *, with_reasons: bool = True) -> str:
     if layer.verdict == "unknown":
         return f"not decided{why}"
     if layer.verdict == "mixed":
-        kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm"})
+        kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm", "mixed"})
         return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
     if layer.verdict == "shm":
         where = "on one host" if len(layer.hosts) < 2 else "or NVLink, no network"

@@ -10,6 +10,7 @@ from ibkit.display import clean
 from ibkit.export.mpi_sentence import LAYERS, sentence
 from ibkit.model.host_matrix import Cell, Matrix, fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
+from ibkit.transport.words import RDMA
 
 #: So many cells of the table, runs, and lines of evidence, are shown to people; --json has all.
 _SHOWN_CELLS = 12
@@ -101,7 +102,7 @@ def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
     counts: Counter[str] = Counter()
     for cell in matrix.between:
         counts[cell.transport] += cell.pairs
-    cells = sorted(matrix.between, key=lambda cell: (counts[cell.transport], cell.transport, -cell.pairs))
+    cells = sorted(matrix.between, key=lambda c: (counts[c.transport], c.transport in RDMA, c.transport, -c.pairs))
     for cell in cells[:_SHOWN_CELLS]:
         yield f"  {_cell(matrix, cell, layer)}"
     if len(cells) > _SHOWN_CELLS:
@@ -163,16 +164,18 @@ def _next_step(layer: Layer, matrix: Matrix) -> str | None:
         return layer.next_step
     if layer.reasons or layer.status not in ("fallback", "mixed"):
         return None
-    odd = [_name(matrix, number) for number in _odd(matrix)] if layer.status == "mixed" else []
+    known = {cell.transport for cell in matrix.between}
+    if known and known <= RDMA:
+        return None  # InfiniBand here and RoCE there
+    odd = [_name(matrix, number) for number in _without_rdma(matrix)] if layer.status == "mixed" else []
     return _NO_REASON.format(hosts=" and ".join(odd[:3]) or "each host")
 
 
-def _odd(matrix: Matrix) -> list[int]:
-    """The groups that never use what most pairs use, where they are fewer hosts than the others."""
-    usual = {number for cell in matrix.between if cell.transport == matrix.usual for number in (cell.row, cell.column)}
-    others = {number for cell in matrix.between for number in (cell.row, cell.column)} - usual
-    sizes = [len(group.hosts) for group in matrix.groups]
-    return sorted(others) if sum(sizes[number] for number in others) < sum(sizes[number] for number in usual) else []
+def _without_rdma(matrix: Matrix) -> list[int]:
+    """The groups of which no pair is known to use RDMA, where pairs of others do."""
+    having = {number for cell in matrix.between if cell.transport in RDMA for number in (cell.row, cell.column)}
+    named = {number for cell in matrix.between for number in (cell.row, cell.column)}
+    return sorted(named - having) if having else []
 
 
 def _reason(

@@ -58,6 +58,8 @@ def fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str] = (
         if reason.id == "wrongtls":
             texts = [by_id[number].text for number in reason.evidence if number in by_id]
             named = dict.fromkeys(name for text in texts for name in tcp_settings(text, layer.version))
+            if named and all(name.startswith("UCX_") for name in named):
+                fix = fix_for(reason.id, "UCX", None, places)  # it is no matter of the MPI above
             if named:
                 fix = fix.replace("remove the setting", f"remove {', '.join(named)}", 1)
         hosts = tuple(dict.fromkeys(map(spelled, reason.hosts)))

@@ -147,6 +147,19 @@ def test_a_mixture_names_the_host_to_look_at() -> None:
     assert "/proc/PID/limits of a rank on n5;" in shown[5]
 
 
+def test_two_hosts_of_four_without_rdma_are_named_though_most_pairs_are_like_them() -> None:
+    hosts = [f"n{number}" for number in range(4)]
+    pairs = [Pair(a, b, "ib" if b == "n1" else "tcp") for index, a in enumerate(hosts) for b in hosts[index + 1 :]]
+    layer = Layer("mpi", "mixed", "mixed", hosts=tuple(hosts), pairs=tuple(pairs))
+    shown = list(lines(JobVerdict("x", "mixed", "mixed", (layer,))))
+    assert any("/proc/PID/limits of a rank on n[2-3];" in line for line in shown)
+
+
+def test_infiniband_here_and_roce_there_is_nothing_to_look_for() -> None:
+    layer = Layer("nccl", "mixed", "mixed", hosts=("a", "b", "c"), pairs=(Pair("a", "b", "ib"), Pair("b", "c", "roce")))
+    assert not any("next step" in line for line in lines(JobVerdict("x", "mixed", "mixed", (layer,))))
+
+
 def test_what_is_known_of_hosts_that_said_nothing() -> None:
     layer = Layer("mpi", "ib", "as-expected", hosts=("n1", "n2", "n3"), pairs=(Pair("n1", "n2", "ib"),))
     assert "  n3: to other hosts nothing is known" in list(lines(JobVerdict("x", "ib", "as-expected", (layer,))))
