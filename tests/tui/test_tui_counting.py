@@ -270,5 +270,3 @@ async def test_without_counters_the_keys_say_so() -> None:
         assert "no port's counters were read: the port is Ethernet (RoCE)" in tui.words
         await tui.press("b")
         await tui.until("no counters were read")
-
-

@@ -274,7 +274,9 @@ async def test_a_node_with_several_ports_is_asked_for_one() -> None:
     fabric = small_fabric()
     node = fabric.nodes[HCAS[0]]
     second = node.ports[0]._replace(number=2, lid=99, guid=None)
-    fabric = fabric._replace(nodes={**fabric.nodes, HCAS[0]: node._replace(ports=(node.ports[0], second), port_count=2)})
+    fabric = fabric._replace(
+        nodes={**fabric.nodes, HCAS[0]: node._replace(ports=(node.ports[0], second), port_count=2)}
+    )
     fabric = fabric._replace(links=fabric.links[:4] + fabric.links[5:])
     async with running("fabric", fabric=fabric) as tui:
         tui.app.site = tui.app.site._replace(subnet=Answers({}))
