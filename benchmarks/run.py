@@ -12,7 +12,17 @@ from concurrent.futures import ProcessPoolExecutor
 
 from frame import Result
 
-BENCHMARKS = ("startup", "status", "parse_ibnetdiscover", "slow_links", "path", "check", "judge_log", "resolve")
+BENCHMARKS = (
+    "startup",
+    "status",
+    "parse_ibnetdiscover",
+    "slow_links",
+    "path",
+    "check",
+    "judge_log",
+    "watch_job",
+    "resolve",
+)
 DOCUMENT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "performance.md")
 START, END = "<!-- written by `make bench` -->", "<!-- end of what `make bench` writes -->"
 

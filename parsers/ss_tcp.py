@@ -16,7 +16,7 @@ from ibkit.parsers.records import NamedTuple
 _SOCKET = re.compile(r"([A-Z][A-Z0-9-]{2,12}) +[0-9]{1,12} +[0-9]{1,12} +(\S{1,120}) +(\S{1,120})(?: |\Z)")
 _PID = re.compile(r",pid=([0-9]{1,10}),")
 _INODE = re.compile(r" ino:([0-9]{1,20})(?= |\Z)")
-_BYTES = re.compile(r" bytes_(acked|received):([0-9]{1,20})(?= |\Z)")
+_ACKED, _RECEIVED = " bytes_acked:", " bytes_received:"
 
 
 class TcpSocket(NamedTuple):
@@ -37,18 +37,29 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[TcpSocket, ...]]:
     """All sockets. A line that is neither a socket nor its details is a problem; no text is no sockets."""
     found: list[TcpSocket] = []
     problems: list[Problem] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line[:1] in (" ", "\t"):
-            if found and found[-1].acked_bytes is None:
-                moved = {name: int(value) for name, value in _BYTES.findall(line[:4096])}
-                found[-1] = found[-1]._replace(
-                    acked_bytes=moved.get("acked", 0), received_bytes=moved.get("received", 0)
-                )
-        elif match := _SOCKET.match(line):
-            pids = tuple(dict.fromkeys(int(pid) for pid in _PID.findall(line[:8192])))
-            inode = _INODE.search(line[-1024:])
-            words = line.rstrip()[:400], match[1], match[2], match[3]
-            found.append(TcpSocket(number, *words, pids, inode=int(inode[1]) if inode else None))
-        elif line.strip():
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line[:1] in (" ", "\t", ""):
+            continue  # details, of the socket before
+        match = _SOCKET.match(line)
+        if match is None:
             problems.append(Problem("bad-line", "not a TCP socket", number, source))
+            continue
+        pids = tuple(dict.fromkeys(map(int, _PID.findall(line[:8192])))) if "users:" in line else ()
+        inode = _INODE.search(line[-1024:])
+        details = lines[number][:4096] if number < len(lines) else ""
+        moved = (_count(details, _ACKED), _count(details, _RECEIVED)) if details[:1] in (" ", "\t") else (None, None)
+        text_of_it, number_of_it = line.rstrip()[:400], int(inode[1]) if inode else None
+        found.append(
+            TcpSocket(number, text_of_it, match[1], match[2], match[3], pids, moved[0], moved[1], number_of_it)
+        )
     return Parsed(tuple(found), tuple(problems), complete=True)
+
+
+def _count(details: str, name: str) -> int:
+    """The number behind a name, which is left out while it is 0."""
+    place = details.find(name)
+    if place < 0:
+        return 0
+    word = details[place + len(name) :].partition(" ")[0]
+    return int(word) if word.isascii() and word.isdigit() and len(word) <= 20 else 0

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a running job (pid:N, slurm:JOBID, running): what check-mpi-transport needs of it here, and no more",
     )
     parser.add_argument(
-        "--window", type=float, default=2.0, metavar="SECONDS", help="how long --watch watches its processes (2)"
+        "--window", type=float, metavar="SECONDS", help="how long --watch watches them (4; longer for many ranks)"
     )
     parser.add_argument(
         "--anonymise", action="store_true", help="replace names, addresses and GUIDs; the diagnosis stays the same"
@@ -85,8 +85,10 @@ def _watched(args: argparse.Namespace, site: Site) -> tuple[Recorded, Sequence[P
         raise IbkitError("--watch looks at processes of this host: it goes neither with --from nor with --job")
     if not TARGET.fullmatch(args.watch):
         raise IbkitError(f"{args.watch}: pid:N, slurm:JOBID or running")
-    window = checked_window(args.window)
-    watch, recorded = watch_live(site, args.watch, window, lambda pids: note(f"watching {len(pids)} processes"))
+    checked_window(args.window)
+    watch, recorded = watch_live(
+        site, args.watch, args.window, lambda pids, seconds: note(f"watching {len(pids)} processes for {seconds:g} s")
+    )
     return recorded, watch.problems
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 
 from ibkit.cli.mpi_answer import tell
 from ibkit.cli.output import note, origin_line
@@ -15,13 +16,16 @@ from ibkit.sources.site import Host, Site
 
 _DEFAULT_RSH = "ssh -o BatchMode=yes"
 _MAX_WINDOW_SECONDS = 3600
+#: What hosts whose ranks are not counted yet get: one window for all of them.
+HOSTS_WINDOW_SECONDS = 10.0
+SHORTEST_WINDOW_SECONDS = 2.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options for running jobs."""
     group = parser.add_argument_group("running jobs (pid:N, slurm:JOBID, running)")
     group.add_argument(
-        "--window", type=float, default=2.0, metavar="SECONDS", help="how long the processes are watched (2)"
+        "--window", type=float, metavar="SECONDS", help="how long they are watched (4; longer for more than 32 ranks)"
     )
     group.add_argument(
         "--hosts", metavar="NODES", help="look there, too, over ssh: n[01-16]; `job`: the nodes of slurm:JOBID"
@@ -40,17 +44,17 @@ def is_running(args: argparse.Namespace) -> bool:
 
 def look(args: argparse.Namespace) -> int:
     """Judge running processes from two samples of their hosts."""
-    window = checked_window(args.window)
+    checked_window(args.window)
     if args.from_path is not None:
         site = open_site(args.from_path)
         note(origin_line(site.origin))
         return look_back(args, site)
     if args.hosts is not None:
-        return _gather(args, window)
+        return _gather(args, args.window or HOSTS_WINDOW_SECONDS)
     from ibkit.collectors.everything import watch_live
     from ibkit.transport.live import judge_watches
 
-    watched, _ = watch_live(open_site(None), args.target, window, lambda pids: _announce(pids, window))
+    watched, _ = watch_live(open_site(None), args.target, args.window, _announce)
     return tell(args, judge_watches(args.target, [watched]))
 
 
@@ -65,8 +69,10 @@ def look_back(args: argparse.Namespace, site: Site) -> int:
     return _judge(args, target, watched, [])
 
 
-def checked_window(seconds: float) -> float:
-    """A window of the command line. Raises IbkitError."""
+def checked_window(seconds: float | None) -> float:
+    """A window of the command line, or the shortest that is worth a look. Raises IbkitError."""
+    if seconds is None:
+        return SHORTEST_WINDOW_SECONDS
     if not 0 < seconds <= _MAX_WINDOW_SECONDS:
         raise IbkitError(f"--window: seconds, more than 0 and at most {_MAX_WINDOW_SECONDS}")
     return seconds
@@ -79,8 +85,9 @@ def _judge(args: argparse.Namespace, target: str, hosts: list[Host], problems: l
     watches: list[JobWatch] = []
     for host in hosts:
         if look := host.watched:
+            passed = partial(_passed, look.seconds)
             try:
-                watches.append(watch_job(host.name, look.target, host.source, look.later, lambda _, s=look.seconds: s))  # type: ignore[misc]
+                watches.append(watch_job(host.name, look.target, host.source, look.later, passed))
             except UnreadableInput as error:
                 problems.append(Problem("no-rank", str(error), None, host.name))
     if not watches:
@@ -112,11 +119,17 @@ def _gather(args: argparse.Namespace, window: float) -> int:
         return _judge(args, args.target, found, problems)
 
 
+def _passed(seconds: float, _ranks: object) -> float:
+    """The window of a recorded look has passed long ago."""
+    return seconds
+
+
 def _tell(text: str) -> None:
     note(clean(text, 500))
 
 
 def _announce(ranks: dict[int, int | None], window: float) -> None:
+    """Who is watched, and for how long."""
     first = list(ranks.items())[:8]
     told = ", ".join(f"{pid}" if rank is None else f"{pid} (rank {rank})" for pid, rank in first)
     note(f"processes {told}{' ...' if len(ranks) > 8 else ''}: what they move in {window:g} s")

@@ -13,7 +13,7 @@ from ibkit.collectors.doctor import collect_checks
 from ibkit.collectors.fabric import collect_fabric
 from ibkit.collectors.hardware import collect_host_hardware
 from ibkit.collectors.hca import collect_hcas
-from ibkit.collectors.job_samples import JobWatch, watch_job
+from ibkit.collectors.job_samples import JobWatch, watch_job, window_for
 from ibkit.collectors.local_ports import further_entrances, local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
@@ -71,11 +71,12 @@ def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list
 
 
 def watch_live(
-    site: Site, target: str, window: float, tell: Callable[[dict[int, int | None]], None]
+    site: Site, target: str, window: float | None, tell: Callable[[dict[int, int | None], float], None]
 ) -> tuple[JobWatch, Recorded]:
     """Look at a job's processes on this host twice, ``window`` seconds apart, and keep what was asked for it.
 
-    ``tell`` hears the processes and their ranks. Raises UnreadableInput where there is no such job.
+    Without ``window`` it is so long that the two looks take less than 1 % of a core. ``tell`` hears the processes with
+    their ranks, and the window. Raises UnreadableInput where there is no such job.
     """
     import time
 
@@ -83,9 +84,10 @@ def watch_live(
     first, later = RecordingSource(host.source), RecordingSource(host.source)
 
     def wait(found: dict[int, int | None]) -> float:
-        tell(found)
+        seconds = window or window_for(len(found))
+        tell(found, seconds)
         started = time.monotonic()
-        time.sleep(window)
+        time.sleep(seconds)
         return round(time.monotonic() - started, 3)
 
     watch = watch_job(host.name, target, first, later, wait)

@@ -7,7 +7,7 @@ one asks only for what moves, and a socket is the same one where its addresses a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from ibkit.collectors.absence import NO_DEVICE
 from ibkit.collectors.consumers import command_of
@@ -91,9 +91,6 @@ def watch_job(
     pids = sorted({pid for job in jobs for pid in job.ranks})
     hcas = collect_hcas(first, host, whole=False)
     ports = [f"{hca.name}/{port.port}" for hca in hcas.hcas for port in hca.ports]
-    networks = {pid: _network(first, pid) for pid in pids}
-    own = _network(first, "self")
-    elsewhere = {number: pid for pid, number in reversed(networks.items()) if number not in (None, own) and own}
     owners = {}
     contexts = None
     has_device = bool(first.list(CLASS).names)
@@ -101,12 +98,16 @@ def watch_job(
         owners = {thread: pid for pid in pids for thread in _threads(first, pid)}
         contexts = _contexts(first, pids)
     addresses = _interfaces(first)
-    before = _sample(first, SOCKETS, has_device, ports, elsewhere)
+    before = _sample(first, SOCKETS, has_device, ports)
+    own, networks = _networks(first, pids, before)
+    elsewhere = {number: pid for pid, number in networks.items() if own and number not in (None, own)}
+    before = before._replace(elsewhere={number: _traffic(first, pid) for number, pid in elsewhere.items()})
     seconds = wait({pid: rank for job in jobs for pid, rank in job.ranks.items()})
-    after = _sample(later, SOCKETS_AGAIN, has_device, ports, elsewhere)
+    after = _sample(later, SOCKETS_AGAIN, has_device, ports)
+    after = after._replace(elsewhere={number: _traffic(later, pid) for number, pid in elsewhere.items()})
     leaders = {min(job.ranks) for job in jobs}
-    with_maps = set(pids) if len(pids) <= _MAX_MAPS and not _moves_much(before, after) else leaders
-    facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps) for pid in pids}
+    with_maps = set(pids) if len(pids) <= _MAX_MAPS and _may_share_memory(before, after, set(pids)) else leaders
+    facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps, limits=bool(hcas.hcas)) for pid in pids}
     fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
     problems = [*(problem for job in jobs for problem in job.problems), *before.problems, *_second(before, after)]
     if own and (hidden := [pid for pid in pids if networks[pid] is None]):
@@ -118,6 +119,11 @@ def watch_job(
         host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
         facts, tuple(problems),
     )  # fmt: skip
+
+
+def window_for(processes: int) -> float:
+    """How long to watch so many (seconds): one costs 1 ms of CPU for both samples (benchmarks/watch_job.py)."""
+    return max(4.0, round(processes * 0.12, 1))
 
 
 def _lacks_hca(source: Source, hcas: HostHcas) -> bool | None:
@@ -132,29 +138,25 @@ def _second(before: Sample, after: Sample) -> Iterator[Problem]:
     return (problem for problem in after.problems if (problem.kind, problem.text) not in told)
 
 
-def _moves_much(before: Sample, after: Sample) -> bool:
-    """Whether something moves that makes shared memory a matter of no interest: it is only what is left."""
+def _may_share_memory(before: Sample, after: Sample, pids: Collection[int]) -> bool:
+    """Whether segments of memory are of any interest: where queue pairs move or ranks have sockets to each other, which
+    is quick to see, they prove nothing, and hundreds of memory maps are work for the kernel.
+    """
     old = {(one.device, one.qpn): one for one in before.queue_pairs or ()}
     if any((was := old.get((one.device, one.qpn))) and was.sq_psn != one.sq_psn for one in after.queue_pairs or ()):
-        return True
-    bytes_before = {(one.local, one.peer): one.acked_bytes or 0 for one in before.sockets or () if one.pids}
-    return any(
-        (one.acked_bytes or 0) - bytes_before.get((one.local, one.peer), one.acked_bytes or 0) > 1 << 24
-        for one in after.sockets or ()
-    )
+        return False
+    ends = {(one.local, one.peer) for one in before.sockets or () if any(pid in pids for pid in one.pids)}
+    return not any((peer, local) in ends for local, peer in ends)
 
 
-def _sample(
-    source: Source, sockets: tuple[str, ...], has_device: bool, ports: Sequence[str], elsewhere: Mapping[int, int]
-) -> Sample:
+def _sample(source: Source, sockets: tuple[str, ...], has_device: bool, ports: Sequence[str]) -> Sample:
     problems: list[Problem] = []
     return Sample(
         _queue_pairs(source, problems) if has_device else (),
         _sockets(source, sockets, problems),
         {port: counted for port in ports if (counted := _packets(source, port))},
         _traffic(source, "self"),
-        {number: _traffic(source, pid) for number, pid in elsewhere.items()},
-        tuple(problems),
+        problems=tuple(problems),
     )
 
 
@@ -262,6 +264,13 @@ def _threads(source: Source, pid: int) -> Iterator[int]:
     yield from (int(name) for name in source.list(f"{PROC}/{pid}/task").names if name.isdigit() and len(name) < 11)
 
 
+def _networks(source: Source, pids: Sequence[int], seen: Sample) -> tuple[int | None, dict[int, int | None]]:
+    """The network namespace of the reader, and of each process: who has a socket that is seen here is in the same."""
+    own = _network(source, "self")
+    here = {pid for one in seen.sockets or () for pid in one.pids}
+    return own, {pid: own if pid in here else _network(source, pid) for pid in pids}
+
+
 def _network(source: Source, pid: int | str) -> int | None:
     for entry in source.list(f"{PROC}/{pid}/ns").entries or ():
         if found := _NETWORK.match(entry.target or ""):
@@ -269,17 +278,22 @@ def _network(source: Source, pid: int | str) -> int | None:
     return None
 
 
-def _facts(source: Source, pid: int, network: int | None, *, maps: bool) -> RankFacts:
+def _facts(source: Source, pid: int, network: int | None, *, maps: bool, limits: bool) -> RankFacts:
+    """Its limits are of interest where there is an HCA."""
+    facts = RankFacts(network)
+    if maps and (text := source.read(f"{PROC}/{pid}/maps").text) is not None:
+        segments = (_SEGMENT.match(line) for line in text.split("\n"))
+        facts = facts._replace(
+            libraries=mapped_libraries(text),
+            segments=tuple(Segment(found[1], found[2]) for found in segments if found),
+        )
+    if not limits:
+        return facts
     limit = _MEMLOCK.search(source.read(f"{PROC}/{pid}/limits").text or "")
     rights = _CAPABILITIES.search(source.read(f"{PROC}/{pid}/status").text or "")
-    text = source.read(f"{PROC}/{pid}/maps").text if maps else None
     nodes = source.list(f"{PROC}/{pid}/root/dev/infiniband")
-    segments = (_SEGMENT.match(line) for line in (text or "").split("\n"))
-    return RankFacts(
-        network,
-        None if not limit else limit[1] if limit[1] == "unlimited" else int(limit[1]),
-        bool(int(rights[1], 16) >> _IPC_LOCK & 1) if rights else None,
-        None if text is None else mapped_libraries(text),
-        None if text is None else tuple(Segment(found[1], found[2]) for found in segments if found),
-        nodes.names if nodes.entries is not None else () if nodes.error == "ENOENT" else None,
+    return facts._replace(
+        memlock=None if not limit else limit[1] if limit[1] == "unlimited" else int(limit[1]),
+        may_lock=bool(int(rights[1], 16) >> _IPC_LOCK & 1) if rights else None,
+        nodes=nodes.names if nodes.entries is not None else () if nodes.error == "ENOENT" else None,
     )
