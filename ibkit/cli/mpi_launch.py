@@ -1,4 +1,4 @@
-"""check-mpi-transport runs the job itself."""
+"""check-mpi-transport runs the job itself, and looks at it while it runs."""
 
 from __future__ import annotations
 
@@ -17,28 +17,35 @@ from ibkit.sources.opening import open_site
 
 def launch_job(args: argparse.Namespace) -> int:
     """Run the job, then judge it. Its failure is more than any verdict."""
+    from ibkit.cli.mpi_live import checked_window
     from ibkit.sources.launched import launch
     from ibkit.transport.launching import command_for, judge_launched, prepare
+    from ibkit.transport.log_and_live import joined
+    from ibkit.transport.watching import Watcher
 
     if args.from_path is not None:
         raise IbkitError("--from and a job to be launched exclude each other: a capture starts nothing")
+    window = checked_window(args.window)
     (host,) = open_site(None).hosts
     environment = dict(os.environ)
     argv = args.launched if args.launched is not None else command_for(host.source, args.target, environment)
     if not argv:
         raise IbkitError("a command must follow `--`: ibkit check-mpi-transport -- mpirun -np 2 ./a.out")
     ready = prepare(host.source, argv, environment)
+    watcher = Watcher(host, window)
     note(f"running {clean(' '.join(ready.argv), 400)}")
     note(f"added to its environment: {' '.join(f'{name}={value}' for name, value in ready.variables.items()) or '-'}")
     if ready.kept:
         note(f"left as you have set it, so that lines may be missing: {' '.join(ready.kept)}")
     stdout = _writer(sys.stderr if args.json or args.csv else sys.stdout)
-    ended = launch(ready.argv, ready.variables, stdout, _writer(sys.stderr))
+    ended = launch(ready.argv, ready.variables, stdout, _writer(sys.stderr), watcher.start)
+    target = args.target or " ".join(argv)
+    seen = watcher.end(target)
     if ended.output_lost is not None:
         raise ended.output_lost
-    target = args.target or " ".join(argv)
     try:
-        status = tell(args, judge_launched(target, argv, ready, ended, environment, host), for_people=sys.stderr)
+        answer = joined(judge_launched(target, argv, ready, ended, environment, host), seen)
+        status = tell(args, answer, for_people=sys.stderr)
     except IbkitError as error:
         if not ended.exit_status:
             raise

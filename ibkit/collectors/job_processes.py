@@ -26,6 +26,8 @@ _LAUNCHERS = re.compile(
 DAEMONS = frozenset(
     ("orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr", "pmi_proxy", "mpispawn", "slurmstepd", "torchrun")
 )
+#: How the key of a run begins whose ranks meet at MASTER_ADDR.
+TORCH = "torch:"
 _STATUS = re.compile(r"^(Name|PPid|Uid):[ \t]+([^\n]*)$", re.MULTILINE)
 _CONTROL_PORT = re.compile(r"(?:\A|\0)--control-port\0([^\0]{1,300})")
 _TORCH = (("RANK", "WORLD_SIZE"),)
@@ -36,6 +38,8 @@ _NUMBERS = (
 )  # fmt: skip
 #: What has to stand beside a name: ``RANK`` alone is anybody's, and a batch script has a SLURM_PROCID, but no step.
 _BESIDE = {"RANK": "WORLD_SIZE", "SLURM_PROCID": "SLURM_STEP_ID"}
+#: The name space that Slurm's pmix plugin gives a step: slurm.pmix.JOB.STEP.
+_SLURM_PMIX = "slurm.pmix."
 #: Nobody's chain of parents is longer; it may change while it is walked along.
 _MAX_DEPTH = 64
 
@@ -170,9 +174,11 @@ def _numbers(environment: Mapping[str, str]) -> tuple[int, int | None] | None:
     for rank_name, size_name in _TORCH if "TORCHELASTIC_RUN_ID" in environment else _NUMBERS:
         rank = number(environment.get(rank_name, ""))
         if rank is not None and _BESIDE.get(rank_name, rank_name) in environment:
+            if environment.get("PMIX_NAMESPACE", "").startswith(_SLURM_PMIX):
+                size_name = "SLURM_STEP_NUM_TASKS"  # PMIx itself gives no size in a variable
             return rank, number(environment.get(size_name, ""))
     return None
 
 
 def _meeting_point(environment: Mapping[str, str]) -> str:
-    return f"torch:{environment.get('MASTER_ADDR', '')}:{environment['MASTER_PORT']}"
+    return f"{TORCH}{environment.get('MASTER_ADDR', '')}:{environment['MASTER_PORT']}"

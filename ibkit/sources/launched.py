@@ -91,9 +91,15 @@ class _Stream(NamedTuple):
 
 
 def launch(
-    argv: Sequence[str], variables: Mapping[str, str], stdout: Callable[[bytes], None], stderr: Callable[[bytes], None]
+    argv: Sequence[str],
+    variables: Mapping[str, str],
+    stdout: Callable[[bytes], None],
+    stderr: Callable[[bytes], None],
+    started: Callable[[int], None] | None = None,
 ) -> Launched:
     """Run ``argv`` with ``variables`` added to the environment until it ends; the two functions get what it prints.
+
+    ``started`` hears the process that runs then, whose number stays its own until this returns.
 
     Where stdin is a terminal the job stays in the foreground group, which the terminal's own signals reach; else it has
     a group of its own. Raises UnreadableInput where it cannot be started.
@@ -102,6 +108,8 @@ def launch(
     with forwarder.installed():
         child = _start(argv, variables, own_group=not forwarder.has_terminal)
         forwarder.start(child.pid)
+        if started is not None:
+            started(child.pid)
         assert child.stdout and child.stderr
         streams = _Stream(child.stdout, Kept(), stdout), _Stream(child.stderr, Kept(), stderr)
         lost = _pump(child, streams)

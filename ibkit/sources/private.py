@@ -17,7 +17,7 @@ _VARIABLE = re.compile(
     rb"(?:NCCL|RCCL|UCX|FI|PSM2|PSM3|MLX5|RDMAV|IBV|I_MPI_OFI|MV2|MPICH_OFI|MPICH_UCX)_[A-Z0-9_]*=|I_MPI_FABRICS="
     rb"|(?:OMPI|PRTE)_MCA_(?:pml|btl|mtl|osc|coll)[a-z0-9_]*="
     rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK|PMIX_NAMESPACE)="
-    rb"|SLURM_(?:JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID)=|PBS_JOBID=|LSB_JOBID="
+    rb"|SLURM_(?:JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID|STEP_NUM_TASKS)=|PBS_JOBID=|LSB_JOBID="
     rb"|MASTER_(?:ADDR|PORT)=|TORCHELASTIC_RUN_ID=|MPIR_CVAR_(?:CH4_|OFI_|UCX_|NOLOCAL|ODD_EVEN)[A-Z0-9_]*="
     rb"|GLOO_(?:SOCKET_IFNAME|DEVICE_TRANSPORT)="
 )
@@ -27,7 +27,7 @@ _REMOVED = b"removed"
 #: Providers of verbs lie in a folder of their own, ``libibverbs/``, or are a driver's library.
 _LIBRARY = re.compile(
     rb"/libibverbs/|/lib(?:ibverbs|rdmacm|ibumad|ibmad|mlx4|mlx5|efa|mana|hns|uc[mpst]|uct_ib|fabric|psm2|psm3"
-    rb"|nccl|nccl-net|nccl-fabric|rccl|sharp|hcoll|mpi|open-pal|mpich|gloo)(?:[-_.][\w.+-]*)?\.so[\d.]*\Z"
+    rb"|nccl|nccl-net|nccl-fabric|rccl|sharp|hcoll|mpi|open-pal|mpich|gloo|torch_cpu)(?:[-_.][\w.+-]*)?\.so[\d.]*\Z"
 )
 #: Shared memory through which ranks of one host send: Open MPI's, UCX's, and System V's (which UCX uses, too).
 _SEGMENT = re.compile(rb"/(?:vader_segment|sm_segment|ucx_shm_posix_)[^/]*\Z|/SYSV[0-9a-f]{8}(?: \(deleted\))?\Z")

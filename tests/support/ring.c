@@ -1,4 +1,5 @@
-/* Each rank sends to the next one, MESSAGES times; ends with the exit status STATUS: ring [MESSAGES [STATUS]]. */
+/* Each rank sends to the next one, MESSAGES times, and again until SECONDS have passed on rank 0; ends with the exit
+   status STATUS: ring [MESSAGES [STATUS [SECONDS]]]. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,14 +7,20 @@
 int main(int argc, char **argv)
 {
     static char data[65536];
-    int rank, size, i, messages = argc > 1 ? atoi(argv[1]) : 10;
+    int rank, size, i, goes_on, messages = argc > 1 ? atoi(argv[1]) : 10;
+    double end;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (i = 0; i < messages; i++)
-        MPI_Sendrecv_replace(data, sizeof data, MPI_BYTE, (rank + 1) % size, 0, (rank + size - 1) % size, 0,
-                             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    end = MPI_Wtime() + (argc > 3 ? atof(argv[3]) : 0);
+    do {
+        for (i = 0; i < messages; i++)
+            MPI_Sendrecv_replace(data, sizeof data, MPI_BYTE, (rank + 1) % size, 0, (rank + size - 1) % size, 0,
+                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        goes_on = MPI_Wtime() < end;
+        MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    } while (goes_on);
     printf("rank %d of %d done\n", rank, size);
     MPI_Finalize();
     return argc > 2 ? atoi(argv[2]) : 0;

@@ -1,0 +1,253 @@
+"""Real Open MPI, MPICH and PyTorch jobs on two hosts, which are namespaces of this one: launched, and looked at while
+they run, from one host and from both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support.namespaces import Cluster, NoNamespaces, cluster
+
+ROOT = Path(__file__).parents[2]
+SUPPORT = ROOT / "tests/support"
+IBKIT = (sys.executable, "-m", "ibkit", "check-mpi-transport", "--json")
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PYTHONPATH": str(ROOT)}
+
+pytestmark = [pytest.mark.needs("openmpi", "mpich", "iproute", "gcc", "libc"), pytest.mark.timeout(120)]
+
+
+class Place(NamedTuple):
+    """Two hosts, and the program for each MPI."""
+
+    hosts: Cluster
+    openmpi: str
+    mpich: str
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place | None]:
+    folder = tmp_path_factory.mktemp("hosts")
+    for name in ("openmpi", "mpich"):
+        subprocess.run([f"mpicc.{name}", SUPPORT / "ring.c", "-o", folder / name], check=True, timeout=60)
+    try:
+        with cluster(folder) as hosts:
+            (folder / "ibkit").write_text(f'#!/bin/sh\ncd {ROOT} && exec {sys.executable} -m ibkit "$@"\n')
+            (folder / "ibkit").chmod(0o755)
+            hosts.environment["PATH"] = f"{folder}:{os.environ['PATH']}"
+            yield Place(hosts, str(folder / "openmpi"), str(folder / "mpich"))
+    except NoNamespaces as error:
+        # A container may make none, and no package mends that: it is told, and CI does not fail for it.
+        warnings.warn(f"no network namespaces here: {error}", stacklevel=1)
+        yield None
+
+
+def openmpi(place: Place, *words: str, ranks: int = 2, seconds: float = 0) -> tuple[str, ...]:
+    each = ranks // 2
+    rsh = ("--mca", "plm_rsh_agent", str(place.hosts.rsh), "--mca", "pml", "ob1")
+    where = ("--host", f"nodea:{each},nodeb:{each}")
+    return ("mpirun.openmpi", *where, *rsh, *words, "-np", str(ranks), place.openmpi, "20", "0", str(seconds))
+
+
+def mpich(place: Place, *words: str, seconds: float = 0) -> tuple[str, ...]:
+    rsh = ("-launcher", "ssh", "-launcher-exec", str(place.hosts.rsh))
+    return ("mpiexec.hydra", *rsh, "-hosts", "nodea,nodeb", *words, "-n", "2", place.mpich, "20", "0", str(seconds))
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, **AS_ROOT, **more}
+
+
+def answer(place: Place, *words: str, **more: str) -> tuple[int, dict[str, Any], str]:
+    """ibkit's exit status, document and stderr, on nodea."""
+    done = place.hosts.run("nodea", *IBKIT, *words, env=environment(**more), cwd=ROOT)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+@contextmanager
+def running(place: Place, command: Sequence[str], host: str = "nodea", **more: str) -> Iterator[None]:
+    """A job that goes on meanwhile; whatever becomes of it, nothing of it stays."""
+    child = subprocess.Popen(
+        place.hosts.inside(host, *command), env=environment(**more), stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)  # what it started on the other host ends when it is gone
+        child.wait(10)
+
+
+def first_rank(place: Place, name: str, host: str = "nodea") -> int:
+    """The number of a process that runs a program, as its host calls it, once it is there."""
+    for _ in range(100):
+        found = place.hosts.run(host, "pgrep", "-f", name).stdout.split()
+        if found:
+            return int(found[-1])
+        time.sleep(0.1)
+    raise AssertionError(f"{name} does not run")
+
+
+def pairs_of(layer: dict[str, Any]) -> set[tuple[str, str, str]]:
+    return {(pair["a"], pair["b"], pair["transport"]) for pair in layer["pairs"]}
+
+
+# -- launched
+
+
+def test_open_mpi_over_tcp_because_it_was_asked_to(place: Place | None) -> None:
+    if place is None:
+        return
+    status, document, err = answer(place, "--", *openmpi(place, "--mca", "btl", "tcp,self"))
+    (layer,) = document["layers"]
+    assert (status, layer["verdict"], layer["status"]) == (1, "tcp", "by-configuration"), err
+    assert pairs_of(layer) == {("nodea", "nodeb", "tcp")}
+    assert [reason["id"] for reason in layer["reasons"]] == ["wrongtls"]
+    assert "rank 1 of 2 done" in err
+
+
+def test_open_mpi_with_shared_memory_within_each_host(place: Place | None) -> None:
+    if place is None:
+        return
+    _, document, err = answer(place, "--", *openmpi(place, ranks=4))
+    (layer,) = document["layers"]
+    assert (layer["verdict"], layer["ranks"]) == ("tcp", 4), err
+    assert pairs_of(layer) == {("nodea", "nodea", "shm"), ("nodea", "nodeb", "tcp"), ("nodeb", "nodeb", "shm")}
+
+
+def test_mpich_over_ucx_between_hosts(place: Place | None) -> None:
+    if place is None:
+        return
+    status, document, err = answer(place, "--", *mpich(place))
+    (layer,) = document["layers"]
+    assert (status, layer["verdict"], layer["runtime"]) == (1, "tcp", "MPICH"), err
+    assert {*layer["hosts"]} == {"nodea", "nodeb"}
+
+
+def test_a_longer_job_is_looked_at_while_it_runs_and_both_agree(place: Place | None) -> None:
+    """On one host, where all of its ranks are seen."""
+    if place is None:
+        return
+    command = ("mpirun.openmpi", "--oversubscribe", "--mca", "btl", "tcp,self", "-np", "2", place.openmpi, "20", "0")
+    status, document, err = answer(place, "--window", "1", "--", *command, "6")
+    assert (status, document["verdict"], document["status"]) == (1, "tcp", "by-configuration"), err
+    seen = [one for one in document["evidence"] if one["class"] == "process"]
+    assert {(one["host"], one["rank"], one["transport"]) for one in seen} == {("nodea", 0, "tcp"), ("nodea", 1, "tcp")}
+    assert document["problems"] == []
+
+
+def test_what_the_log_does_not_tell_is_seen(place: Place | None) -> None:
+    """The user has silenced the runtime; what the ranks move is seen all the same."""
+    if place is None:
+        return
+    silent = {f"OMPI_MCA_{name}_base_verbose": "0" for name in ("pml", "btl", "mtl")}
+    command = ("mpirun.openmpi", "--oversubscribe", "--mca", "btl", "tcp,self", "-np", "2", place.openmpi, "20", "0")
+    status, document, err = answer(place, "--window", "1", "--", *command, "6", **silent, UCX_LOG_LEVEL="error")
+    assert (status, document["verdict"], document["status"]) == (1, "tcp", "by-configuration"), (document, err)
+    assert {one["class"] for one in document["evidence"] if one["transport"]} == {"process"}
+
+
+# -- running
+
+
+@pytest.mark.parametrize("runtime", ["openmpi", "mpich"])
+def test_a_running_job_is_undecided_from_one_host_and_tcp_from_both(place: Place | None, runtime: str) -> None:
+    if place is None:
+        return
+    program = place.openmpi if runtime == "openmpi" else place.mpich
+    command = openmpi(place, seconds=40) if runtime == "openmpi" else mpich(place, seconds=40)
+    with running(place, command):
+        rank = first_rank(place, f"{program} 20")
+        time.sleep(1)
+        alone, one_host, _ = answer(place, f"pid:{rank}", "--window", "1")
+        both, two_hosts, err = answer(
+            place, f"pid:{rank}", "--window", "2", "--hosts", "nodea,nodeb", "--rsh", str(place.hosts.rsh)
+        )
+    assert (alone, one_host["verdict"]) == (3, "unknown")
+    (layer,) = two_hosts["layers"]
+    assert (layer["verdict"], layer["ranks"]) == ("tcp", 2), err
+    assert both in (0, 1)  # there is no HCA on either host
+    assert pairs_of(layer) == {("nodea", "nodeb", "tcp")}
+    assert all("over ve0" in one["text"] for one in two_hosts["evidence"] if one["class"] == "process")
+
+
+def test_ip_over_infiniband_is_told_by_its_link_type(place: Place | None) -> None:
+    """The interface is called net3; the kernel says that its link is InfiniBand."""
+    if place is None:
+        return
+    try:
+        place.hosts.add_ipoib("net3")
+    except NoNamespaces as error:
+        warnings.warn(str(error), stacklevel=1)
+        return
+    command = openmpi(place, "--mca", "btl_tcp_if_include", "net3", seconds=40)
+    with running(place, command):
+        rank = first_rank(place, f"{place.openmpi} 20")
+        time.sleep(1)
+        status, document, err = answer(
+            place, f"pid:{rank}", "--window", "2", "--hosts", "nodea,nodeb", "--rsh", str(place.hosts.rsh)
+        )
+    assert (status, document["verdict"]) == (1, "ipoib"), (document, err)
+    assert pairs_of(document["layers"][0]) == {("nodea", "nodeb", "ipoib")}
+
+
+# -- PyTorch over Gloo
+
+#: The distribution's PyTorch is for the distribution's Python.
+TORCH = ("/usr/bin/python3", str(SUPPORT / "gloo_ranks.py"))
+
+
+def gloo_rank(place: Place, rank: int, port: int = 29511) -> dict[str, str]:
+    return {
+        "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": place.hosts.hosts["nodea"], "MASTER_PORT": str(port),
+        "GLOO_SOCKET_IFNAME": "ve0", "TORCH_DISTRIBUTED_DEBUG": "INFO", "TORCH_CPP_LOG_LEVEL": "INFO",
+        "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+
+
+@pytest.mark.needs("torch")
+def test_pytorch_over_gloo(place: Place | None) -> None:
+    """Its rank on nodea is launched by ibkit; both are looked at meanwhile."""
+    if place is None:
+        return
+    with (
+        running(place, (*TORCH, "25"), "nodeb", **gloo_rank(place, 1)),
+        running(place, (*TORCH, "25"), "nodea", **gloo_rank(place, 0)),
+    ):
+        rank = first_rank(place, "gloo_ranks.py")
+        time.sleep(4)
+        alone, one_host, _ = answer(place, f"pid:{rank}", "--window", "1")
+        both, two_hosts, err = answer(
+            place, f"pid:{rank}", "--window", "2", "--hosts", "nodea,nodeb", "--rsh", str(place.hosts.rsh)
+        )
+    assert (alone, one_host["verdict"]) == (3, "unknown")
+    (layer,) = two_hosts["layers"]
+    assert (layer["layer"], layer["verdict"], layer["ranks"]) == ("gloo", "tcp", 2), (two_hosts, err)
+    assert both in (0, 1)
+    assert pairs_of(layer) == {("nodea", "nodeb", "tcp")}
+
+
+@pytest.mark.needs("torch")
+def test_a_launched_job_of_pytorch(place: Place | None) -> None:
+    """What PyTorch 1.13 prints tells the store's sockets, which are no data path; what the ranks move is seen."""
+    if place is None:
+        return
+    each = " ".join(f"RANK={rank} {' '.join(TORCH)} 9 &" for rank in (0, 1))
+    status, document, err = answer(
+        place, "--window", "1", "--", "sh", "-c", f"{each} wait", **{**gloo_rank(place, 0, 29512), "RANK": ""}
+    )
+    (layer,) = document["layers"]
+    assert (status, layer["layer"], layer["verdict"], layer["ranks"]) == (0, "gloo", "tcp", 2), (document, err)
+    assert {one["class"] for one in document["evidence"] if one["transport"]} == {"process"}
+    assert "rank 0 done" in err

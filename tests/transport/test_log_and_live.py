@@ -1,0 +1,136 @@
+"""One answer from a job's output and from what its ranks were seen to move."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
+from ibkit.parsers.base import Problem
+from ibkit.transport.log_and_live import joined
+
+NOT_DECIDED = ("unknown", "none", "mixed")
+
+
+def answer(
+    verdict: str, status: str = "as-expected", evidence_class: str = "selection", hosts: tuple[str, ...] = ("n1",),
+    layer: str = "mpi",
+) -> JobVerdict:  # fmt: skip
+    """One layer on one host, with one line for it where it is decided."""
+    evidence: tuple[Evidence, ...] = ()
+    if verdict not in NOT_DECIDED:
+        evidence = (Evidence(1, evidence_class, "stderr", 7, "a line", "n1", 0, verdict),)
+    ids = tuple(one.id for one in evidence)
+    pairs = (Pair("n1", "n1", verdict, (), ids),) if ids else ()
+    found = Layer(layer, verdict, status, hosts=hosts, ranks=2, pairs=pairs)
+    return JobVerdict("job", verdict, status, (found,), evidence)
+
+
+def seen(verdict: str, status: str = "as-expected", layer: str = "mpi") -> JobVerdict:
+    return answer(verdict, status, "process", layer=layer)
+
+
+def test_what_the_output_leaves_open_is_what_was_seen() -> None:
+    told = answer("unknown", "undecided")
+    told = told._replace(layers=(told.layers[0]._replace(runtime="Open MPI", next_step="..."),))
+    found = joined(told, [seen("tcp", "fallback")])
+    assert (found.verdict, found.status, found.next_step) == ("tcp", "fallback", None)
+    assert (found.layers[0].runtime, found.layers[0].next_step) == ("Open MPI", None)
+    assert [one.evidence_class for one in found.evidence] == ["process"]
+
+
+def test_an_output_that_says_nothing_at_all() -> None:
+    found = joined(JobVerdict("job", "unknown", "undecided", (), (), "give more"), [seen("ib")])
+    assert (found.verdict, found.status, len(found.layers)) == ("ib", "as-expected", 1)
+
+
+def test_where_both_agree_both_are_cited_under_their_own_numbers() -> None:
+    found = joined(answer("tcp", "fallback"), [seen("tcp", "fallback")])
+    assert [(one.id, one.evidence_class) for one in found.evidence] == [(1, "selection"), (2, "process")]
+    assert found.layers[0].pairs[0].evidence == (1,)
+    assert found.problems == ()
+
+
+@pytest.mark.parametrize(("told", "live"), [("rdma", "roce"), ("rdma", "ib"), ("tcp", "ipoib")])
+def test_the_more_special_word_is_taken(told: str, live: str) -> None:
+    found = joined(answer(told), [seen(live)])
+    assert (found.verdict, found.layers[0].pairs[0].transport) == (live, live)
+
+
+def test_the_link_layer_of_one_host_is_not_that_of_others() -> None:
+    assert joined(answer("rdma", hosts=("n1", "n2")), [seen("roce")]).verdict == "rdma"
+
+
+@pytest.mark.parametrize("evidence_class", ["path", "selection"])
+@pytest.mark.parametrize(
+    ("told", "live"), [("ib", "tcp"), ("tcp", "roce"), ("shm", "tcp"), ("tcp", "shm"), ("rdma", "shm"), ("ib", "mixed")]
+)
+def test_a_line_about_the_path_is_stronger_and_the_contradiction_is_told(
+    told: str, live: str, evidence_class: str
+) -> None:
+    found = joined(answer(told, evidence_class=evidence_class), [seen(live)])
+    assert (found.verdict, found.status) == (told, "as-expected")
+    assert [problem.kind for problem in found.problems] == ["contradiction"]
+    assert told in found.problems[0].text
+    assert live in found.problems[0].text
+
+
+def test_a_contradicted_verdict_that_no_line_about_a_path_proves_is_open_again() -> None:
+    found = joined(answer("tcp", "by-configuration", "configuration"), [seen("roce")])
+    assert (found.verdict, found.status, found.layers[0].pairs) == ("unknown", "undecided", ())
+    assert found.next_step
+    assert [problem.kind for problem in found.problems] == ["contradiction"]
+
+
+def test_a_mixture_stays_one() -> None:
+    found = joined(answer("mixed", "mixed"), [seen("tcp", "fallback")])
+    assert (found.verdict, found.status, found.problems) == ("mixed", "mixed", ())
+
+
+def test_an_aborted_job_used_until_then_what_was_seen() -> None:
+    found = joined(answer("none", "aborted"), [seen("roce")])
+    assert (found.verdict, found.status) == ("roce", "aborted")
+
+
+def test_looks_that_contradict_each_other_are_not_used() -> None:
+    found = joined(answer("unknown", "undecided"), [seen("tcp", "fallback"), seen("roce")])
+    assert (found.verdict, found.status) == ("unknown", "undecided")
+    assert [problem.kind for problem in found.problems] == ["contradiction"]
+
+
+def test_shared_memory_seen_before_the_network_was_used_is_no_contradiction() -> None:
+    assert joined(answer("unknown", "undecided"), [seen("shm"), seen("tcp", "fallback")]).verdict == "tcp"
+
+
+def test_looks_that_decide_nothing_change_nothing() -> None:
+    told = answer("tcp", "fallback")
+    blind = seen("unknown", "undecided")._replace(problems=(Problem("not-permitted", "..."),))
+    assert joined(told, [blind]) == told
+    assert joined(told, []) == told
+    assert [one.kind for one in joined(answer("unknown", "undecided"), [blind, blind]).problems] == ["not-permitted"]
+
+
+def test_which_of_several_runs_was_seen_is_not_known() -> None:
+    told = answer("tcp", "fallback")
+    told = told._replace(layers=(told.layers[0], told.layers[0]._replace(job=2, verdict="unknown")))
+    assert joined(told, [seen("roce")]) == told
+    several = seen("roce")
+    assert joined(told, [several._replace(layers=several.layers * 2)]) == told
+
+
+def test_another_layer_beside_a_decided_one_is_not_added() -> None:
+    """NCCL's sockets and an MPI's are not told apart from outside."""
+    told = answer("ib", layer="nccl")
+    assert joined(told, [seen("tcp", "fallback")]) == told
+
+
+def test_reasons_that_were_seen_point_at_their_own_evidence() -> None:
+    live = seen("tcp", "by-configuration")
+    live = live._replace(layers=(live.layers[0]._replace(reasons=(Reason("wrongtls", "", "", (1,)),)),))
+    told = answer("unknown", "undecided")
+    told = told._replace(
+        evidence=(Evidence(1, "candidate", "stderr", 1, ""), Evidence(2, "candidate", "stderr", 2, ""))
+    )
+    found = joined(told, [live])
+    assert found.layers[0].reasons[0].evidence == (3,)
+    assert found.layers[0].pairs[0].evidence == (3,)
+    assert [one.id for one in found.evidence] == [1, 2, 3]
