@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ibkit.display import clean
 from ibkit.export.mpi_sentence import LAYERS, sentence
 from ibkit.model.host_matrix import Cell, Matrix, fold
-from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 from ibkit.transport.words import RDMA
 
 #: So many cells of the table, runs, and lines of evidence, are shown to people; --json has all.
@@ -112,7 +112,8 @@ def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
     if known and silent:
         yield f"  {', '.join(_name(matrix, number) for number in silent)}: to other hosts nothing is known"
     for cell in matrix.on_host[:_SHOWN_CELLS]:
-        yield f"  on {_name(matrix, cell.row)}: {cell.transport}{_ranks(matrix, cell, layer)}"
+        ranks = _ranks(next(matrix.pairs_of(cell, layer))) if cell.pairs == 1 else ""
+        yield f"  on {_name(matrix, cell.row)}: {cell.transport}{ranks}"
     if len(matrix.on_host) > _SHOWN_CELLS:
         words = Counter(cell.transport for cell in matrix.on_host[_SHOWN_CELLS:])
         told = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
@@ -121,8 +122,8 @@ def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
 
 def _cell(matrix: Matrix, cell: Cell, layer: Layer) -> str:
     if cell.pairs == 1:
-        (pair,) = matrix.pairs_of(cell, layer)
-        return f"{clean(pair.a)} - {clean(pair.b)}: {cell.transport}{_ranks(matrix, cell, layer)}"
+        pair = next(matrix.pairs_of(cell, layer))
+        return f"{clean(pair.a)} - {clean(pair.b)}: {cell.transport}{_ranks(pair)}"
     one, other = _name(matrix, cell.row), _name(matrix, cell.column)
     where = f"{one} with each other" if cell.row == cell.column else f"{one} - {other}"
     of = f" of {cell.possible:,}" if cell.pairs < cell.possible else ""
@@ -145,11 +146,7 @@ def _name(matrix: Matrix, number: int) -> str:
     return f"{clean(group.hosts[0])} and {len(group.hosts) - 1:,} more hosts"
 
 
-def _ranks(matrix: Matrix, cell: Cell, layer: Layer) -> str:
-    """The pairs of ranks, of a single pair of hosts."""
-    if cell.pairs != 1:
-        return ""
-    (pair,) = matrix.pairs_of(cell, layer)
+def _ranks(pair: Pair) -> str:
     named = " ".join(f"{a}-{b}" for a, b in pair.ranks[:8])
     more = f" and {len(pair.ranks) - 8} more" if len(pair.ranks) > 8 else ""
     return f" (ranks {named}{more})" if named else ""
