@@ -20,17 +20,18 @@ NAME = "MPICH"
 _PROVIDER = re.compile(r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
 _RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200})\Z")
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) failure|No valid libfabric provider|OFI addrinfo\(\) failed")
-_VERSION = re.compile(r"(MVAPICH2?) Version:\s{1,20}(\d[\w.]{0,20})")
-_DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device:\s{0,20}(ch[34]:\S{1,80})")
-_CONFIGURED = re.compile(r"(?:(MPICH|MVAPICH2?) configure:|Configure options:)\s")
+_VERSION = re.compile(r"(MVAPICH2?) Version {0,20}:\s{1,20}(\d[\w.]{0,20})")
+_DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device {0,20}:\s{0,20}(ch[34]:\S{1,80})")
+_CONFIGURED = re.compile(r"(?:(MPICH|MVAPICH2?) configure {0,20}:|Configure options:)\s")
 _WITH_DEVICE = re.compile(r"--with-device=(ch[34](?::[\w,]{1,60}){0,3})")
 _MARKS = (
     b"libfabric provider: ",
-    b" Device: ",
-    b"configure: ",
+    b"MPICH Device",
+    b"MVAPICH Device",
+    b"MPICH configure",
+    b"MVAPICH configure",
     b"Configure options: ",
-    b"MVAPICH Version: ",
-    b"MVAPICH2 Version: ",
+    b"MVAPICH Version",
     b"Local_rank: ",
     b"OFI fi_getinfo() failure",
     b"No valid libfabric",

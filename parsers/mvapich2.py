@@ -17,6 +17,10 @@ NAME = "MVAPICH2"
 _VERSION = re.compile(r"MVAPICH2-(\d[\w.-]{0,30}) Parameters")
 _HCA = re.compile(r"\s{0,99}HCA NAME\s{1,40}: (MV2_HCA_\w{1,40})\s{0,99}\Z")
 _SPEAKER = re.compile(r"\[(?P<host>[\w.-]{1,253}):mpi_rank_(?P<rank>\d{1,7})\]")
+#: Functions of this channel's own code speak; those for shared memory are common to all channels.
+_MRAIL = re.compile(
+    r"\[[\w.-]{1,253}:mpi_rank_\d{1,7}\]\[rdma_(?:param_handle_heterogeneity|get_process_to_rail_mapping)\]"
+)
 _NO_HCA = re.compile(r"No HCAs found on the system|No IB device found|No active HCAs found on the system")
 _NO_MEMORY = re.compile(r"\[rdma_iba_hca_init\w{0,40}\].{0,200}cannot create cq", re.IGNORECASE)
 #: A completion with an error: the channel ends the job.
@@ -28,6 +32,8 @@ _MARKS = (
     b"No IB device found",
     b"[rdma_iba_hca_init",
     b"[handle_cqe]",
+    b"][rdma_param_handle",
+    b"][rdma_get_process",
 )
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 
@@ -46,6 +52,8 @@ def read(line: Line) -> Iterator[Version | Provider | Failure]:
         yield Version(said, NAME, found.group(1))
     elif (found := _HCA.match(line.text)) and found.group(1) != "MV2_HCA_UNKWN":
         yield Provider(said, NAME, "mrail", found.group(1))
+    elif _MRAIL.search(line.text):
+        yield Provider(said, NAME, "mrail")
     elif _NO_HCA.search(line.text):
         yield Failure(said, "mvapich2", "no-port", True, host)
     elif _NO_MEMORY.search(line.text):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Failure, Said, Version
+from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
 from ibkit.parsers.records import NamedTuple
 
@@ -156,6 +156,7 @@ OpenMpiFact = (
     | Component
     | Installed
     | CommMethod
+    | Setting
     | Version
     | Failure
 )
@@ -221,7 +222,8 @@ _KEPT = re.compile(
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
             b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"comp_mask",
-            b" (MCA v", b"error obtaining device attributes for", b"contexts on opa device",
+            b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
+            b"error obtaining device attributes for", b"contexts on opa device",
             b"An error occurred in MPI_Init",
         )
     )
@@ -274,6 +276,8 @@ _INTERFACE = re.compile(r"btl:tcp: using ipv[46] interface (\S{1,40})")
 _MTL = re.compile(r"mca:base:select:\( {0,9}mtl\) Selected component \[(\w{1,40})\]")
 _OFI = re.compile(r"mtl:ofi:prov(?:ider)?(?P<what>:domain)?: (?P<name>\S{1,80})")
 _LOADED = re.compile(r"components_(?:register|open): found loaded component (\w{1,40})")
+#: A parameter as ``mpi_show_mca_params`` prints it: from the environment, the command line or a file.
+_PARAMETER = re.compile(r"((?:btl|pml|mtl)(?:_\w{1,60})?)=(\S{1,400}) \((?!default)[^()\n]{1,300}")
 _INSTALLED = re.compile(r" {0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
 _FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
 _SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
@@ -325,6 +329,8 @@ class Reader:
             yield TcpInterface(said, found.group(1))
         elif found := _MTL.search(text):
             yield Mtl(said, found.group(1))
+        elif found := _PARAMETER.match(text):
+            yield Setting(said, "ompi", found.group(1), found.group(2))
         elif found := _FRAMEWORK.search(text):
             if len(self._framework) > 100_000:
                 self._framework.clear()
