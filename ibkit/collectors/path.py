@@ -55,8 +55,8 @@ def collect_path(
     """Follow the ways between two ports, each given by LID, GUID, GID or name, and look at what must hold for them.
 
     ``lid`` is one of the LIDs of ``b``, which are several where its LMC is not 0; by default the first. ``counters``
-    reads a large saved sweep of counters, too. ``known`` is the fabric, where it was swept already. Without ``a`` and ``b`` it is the first way of a saved output of
-    ibtracert. Raises NotOne where an end is not exactly one port.
+    reads a large saved sweep of counters, too. ``known`` is the fabric, where it was swept already. Without ``a`` and
+    ``b`` it is the first way of a saved output of ibtracert. Raises NotOne where an end is not exactly one port.
     """
     traces, problems = _saved_traces(source)
     traced = tuple(map(route_of, traces))

@@ -15,7 +15,7 @@ from ibkit.model.fabric import Link
 from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.help import help_lines, key_name
-from ibkit.tui.pages import NAMES
+from ibkit.tui.pages import NAMES, NodePage
 from ibkit.tui.view.lines import plain
 
 TIME_KEYS = [
@@ -438,11 +438,12 @@ async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -
 
 async def test_the_document_lists_the_keys_as_the_help_does() -> None:
     told: dict[str, str] = {}
-    for page, kind in (("host", "live"), ("fabric", "capture"), ("resolve", "capture")):
+    for page, kind in (("host", "live"), *((page, "capture") for page in ("fabric", "counters", "subnet", "resolve"))):
         async with running(page, kind=kind) as tui:
             for active in tui.app.screen.active_bindings.values():
                 if active.binding.id and active.binding.tooltip:
                     told[key_name(tui.app, active.binding)] = active.binding.tooltip
+    told |= {own.key: own.help for own in NodePage.keys}
     for name, _, what in TIME_KEYS:  # a recording has them
         told[name] = what
     document = (FAT_TREE.parent.parent / "docs" / "tui.md").read_text()

@@ -126,8 +126,8 @@ def test_only_down_is_what_the_command_lists() -> None:
 
 
 def test_a_port_of_unknown_state_is_not_down() -> None:
-    made = fabric("h1[1]-s1[1] 4x HDR", ports={"h1[2]": {"linked": None}, "s1[2]": {"state": "Down"},
-                                               "s1[3]": {"linked": False, "state": "Initialize"}}, switch_ports=3)  # fmt: skip
+    odd = {"h1[2]": {"linked": None}, "s1[2]": {"state": "Down"}, "s1[3]": {"linked": False, "state": "Initialize"}}
+    made = fabric("h1[1]-s1[1] 4x HDR", ports=odd, switch_ports=3)
     chosen = quick(DOWN, SubnetView(made), None)
     assert chosen.ends == {end("s1[2]")}
     assert chosen.told == "1 of 5 ports have no link; of 1 it is not known"

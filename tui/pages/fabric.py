@@ -95,7 +95,9 @@ class NodesPage(_WithQuickViews):
             return Content(head, None, chosen.told)
         if self._view == "tree":
             self._tree = TreeTable(view, self._choices, chosen and chosen.ends)
-            return Content(head, self._tree, f"no port is {chosen.name}; its key again shows all" if chosen else "no node was seen")
+            return Content(
+                head, self._tree, f"no port is {chosen.name}; its key again shows all" if chosen else "no node was seen"
+            )
         if chosen is not None:
             return Content(head, self._only(view.ports, chosen), f"no port is {chosen.name}; its key again shows all")
         return Content(head, view.ports if self._view == "ports" else view.nodes)

@@ -1,15 +1,13 @@
-"""The way between two marked ports."""
+"""The way between two marked ports. What follows ways is imported when somebody asks for one."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any
 
-from ibkit.model.routes import Hop
 from ibkit.tui.pages.node import NodePage
 from ibkit.tui.pages.page import Content, Outcome, Page, why_empty
 from ibkit.tui.snapshot import Mark, Snapshot
-from ibkit.tui.view import path
 from ibkit.tui.view.lines import Line
 
 
@@ -25,6 +23,8 @@ class PathPage(Page):
 
     def content(self, snapshot: Snapshot, width: int = 80, height: int = 24) -> Content:
         """The verdict, and the hops."""
+        from ibkit.tui.view import path
+
         reading = snapshot.path(*self._ends)
         if isinstance(reading.value, str):
             return Content(empty=f"{reading.value}; m on a row of the node's own page marks one port")
@@ -34,6 +34,8 @@ class PathPage(Page):
 
     def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
         """Both ends of the hop."""
+        from ibkit.tui.view import path
+
         found = snapshot.path(*self._ends).value
         if found is None or isinstance(found, str) or not isinstance(key, path.HopKey):
             return []
@@ -41,5 +43,6 @@ class PathPage(Page):
 
     def open(self, snapshot: Snapshot, key: Any) -> Outcome:
         """To the node that the hop leads into."""
-        hop = key.hop if isinstance(key, path.HopKey) else None
-        return NodePage(hop.entry.guid, hop.entry.port) if isinstance(hop, Hop) else None
+        from ibkit.tui.view import path
+
+        return NodePage(*key.hop.entry) if isinstance(key, path.HopKey) else None
