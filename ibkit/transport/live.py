@@ -125,7 +125,7 @@ class _Job:
         verdict, step = self._verdict(rdma, tcp, sockets)
         status, why = self._status(verdict)
         pairs = self._pairs([*rdma, *tcp], verdict)
-        self.problems += self._contradictions(sockets)
+        self.problems += [*self._contradictions(sockets), *self._silent_ports(queues)]
         return Layer(
             self._name, verdict, status, self._number, hosts=tuple(sorted(self._hosts(), key=natural)),
             ranks=self._size, pairs=pairs, reasons=reasons(why, self._book), next_step=step,
@@ -280,6 +280,21 @@ class _Job:
                     f"has that address, {part.traffic(name)}: they went another way"
                 )
                 yield Problem("contradiction", text, None, f"/proc/{move.pid}/net/dev")
+
+    def _silent_ports(self, queues: Sequence[tuple[Queue, Queue]]) -> Iterator[Problem]:
+        """Ports whose own counters do not know of what their queue pairs sent to other hosts."""
+        sent: dict[tuple[str, str], int] = {}
+        parts = {part.host: part for part in self._parts}
+        for pair in queues:
+            for one in pair if pair[0].part is not pair[1].part else ():
+                place = one.part.host, f"{one.after.device}/{one.after.port or 1}"
+                move = moves_of(one)
+                sent[place] = sent.get(place, 0) + (move.packets if move else 0)
+        for (host, port), packets in sent.items():
+            counted = parts[host].port_packets(port)
+            if counted is not None and counted < packets // 4:
+                text = f"{host}: queue pairs on {port} moved {packets} packets, and its port counters tell {counted}"
+                yield Problem("contradiction", text, None, f"/sys/class/infiniband/{port.replace('/', '/ports/')}")
 
     # -- what is known of it
 

@@ -67,6 +67,7 @@ class Part:
             (one.device, one.qpn, one.remote_qpn): one for one in watch.before.queue_pairs or () if one.pid
         }
         self.rdma = tuple(self._rdma())
+        self._move_of = {id(move.after): move for move in self.rdma}
         self.ports = tuple(self._ports())
         self.tcp = tuple(self._tcp())
 
@@ -78,6 +79,10 @@ class Part:
         """The rank's process that a thread's id belongs to."""
         pid = None if thread is None else self.watch.owners.get(thread, thread)
         return pid if pid in self.ranks.ranks else None
+
+    def move_of(self, queue_pair: SeenQueuePair) -> RdmaMove | None:
+        """What a queue pair moved."""
+        return self._move_of.get(id(queue_pair))
 
     def queue_pairs(self) -> Iterator[tuple[SeenQueuePair, SeenQueuePair | None, int]]:
         """Those of the ranks, as they are now and as they were, and the process."""

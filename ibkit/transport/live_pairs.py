@@ -23,6 +23,8 @@ _CLOSE = 1 << 12
 _TOO_FAST = 1 << 21
 #: Numbers that begin at 0 look alike on every host; most libraries start at a random one.
 _RANDOM_FROM = 1 << 16
+#: So many hosts with the same two numbers are not told apart: each would be compared with each.
+_MAX_ALIKE = 256
 
 
 class Queue(NamedTuple):
@@ -58,6 +60,8 @@ def join_queue_pairs(parts: Sequence[Part], *, is_whole: bool) -> Iterator[tuple
     def match(index: int) -> int | None:
         mine = queues[index]
         numbers = mine.after.remote_qpn or 0, mine.after.qpn
+        if len(by_numbers[numbers]) > _MAX_ALIKE:
+            return None
         fitting = [other for other in by_numbers[numbers] if other != index and _fits(mine, queues[other])]
         sharp = [other for other in fitting if _is_sharp(mine, queues[other])]
         if len(fitting) == 1 and is_whole:
@@ -110,7 +114,7 @@ def is_another(part: Part, pid: int, other: Part, other_pid: int) -> bool:
 
 def moves_of(queue: Queue) -> RdmaMove | None:
     """What this queue pair moved."""
-    return next((move for move in queue.part.rdma if move.after is queue.after), None)
+    return queue.part.move_of(queue.after)
 
 
 def _fits(a: Queue, b: Queue) -> bool:

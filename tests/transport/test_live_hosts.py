@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,23 @@ def test_where_ranks_are_not_seen_numbers_alone_prove_no_pair() -> None:
 def test_packet_numbers_that_cannot_fit_part_what_numbers_join() -> None:
     answer = judged(moving(Seen("n1", 0), 40, 41, 3_000_000, 5_000_000), moving(Seen("n2", 1), 41, 40, 9_000_000, 500))
     assert (answer.verdict, pairs(answer)) == ("ib", [])
+
+
+@pytest.mark.parametrize(("counted", "problems"), [([10, 18_010], 0), ([10, 20], 2)])
+def test_port_counters_that_do_not_know_of_the_packets_are_told(counted: list[int], problems: int) -> None:
+    hosts = moving(Seen("n1", 0), 40, 41, 600, 500), moving(Seen("n2", 1), 41, 40, 500, 600)
+    for host in hosts:
+        host.packets = counted
+    answer = judged(*hosts)
+    assert answer.verdict == "ib"
+    assert len([one for one in answer.problems if "its port counters tell" in one.text]) == problems
+
+
+def test_many_hosts_with_the_same_numbers_are_quick_and_open() -> None:
+    started = time.process_time()
+    answer = judged(*(moving(Seen(f"n{rank}", rank, 300), 40, 40, 500, 500) for rank in range(300)))
+    assert (answer.verdict, pairs(answer)) == ("ib", [])
+    assert time.process_time() - started < 20
 
 
 def test_ranks_of_two_jobs_are_two_layers() -> None:
