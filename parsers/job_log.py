@@ -200,7 +200,7 @@ _ANCHORS = tuple(
         b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",
         b"_backend=", b"Backend: ", b"initialization opt", b" connected to", b"Unable to find",
         b"PSM3", b"MPICH_", b"] btl", b"] pml=", b"] mtl=", b"][rdma_", b"ICH configure", b"ICH2 configure",
-        b" (synd ", b"an internal queue", b" (MCA v",
+        b"of rcvhdrq", b" (synd ", b"an internal queue", b" (MCA v",
         b"DAPL", b"Device", b"=ch3:", b"handle_cqe",
         b"Opened fabric",
         b"-mca ", b"\\", b"Fatal error",

@@ -19,7 +19,7 @@ NAME = "MPICH"
 #: Intel MPI's line has "MPI startup(): " before it.
 _PROVIDER = re.compile(r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
 _RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200})\Z")
-_NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) failure|No valid libfabric provider|OFI addrinfo\(\) failed")
+_NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric provider|OFI addrinfo\(\) failed")
 _VERSION = re.compile(r"(MVAPICH2?) Version {0,20}:\s{1,20}(\d[\w.]{0,20})")
 _DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device {0,20}:\s{0,20}(ch[34]:\S{1,80})")
 _CONFIGURED = re.compile(r"(?:(MPICH|MVAPICH2?) configure {0,20}:|Configure options:)\s")
@@ -33,7 +33,7 @@ _MARKS = (
     b"Configure options: ",
     b"MVAPICH Version",
     b"Local_rank: ",
-    b"OFI fi_getinfo() failure",
+    b"OFI fi_getinfo() fail",
     b"No valid libfabric",
     b"OFI addrinfo()",
 )

@@ -221,7 +221,7 @@ _KEPT = re.compile(
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
-            b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"comp_mask",
+            b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
             b"error obtaining device attributes for", b"contexts on opa device",
             b"An error occurred in MPI_Init",
@@ -373,6 +373,8 @@ class Reader:
             yield Failure(who, "ompi", "no-nics", False, found.group(3), detail=found.group(2))
         elif "PSM2 no hfi units" in text or "PSM2 can't open hfi unit" in text or "contexts on opa device" in text:
             yield Failure(said, "ompi", "psm2")
+        elif "mmap of rcvhdrq at" in text and "Resource temporarily unavailable" in text:
+            yield Failure(said, "ompi", "memlock")  # PSM2's; mmap(2): too much memory is locked
         elif "invalid comp_mask" in text or "error obtaining device attributes for" in text:
             yield Failure(said, "ompi", "ofed-mismatch")
         elif "An error occurred in MPI_Init" in text:
