@@ -10,10 +10,12 @@ from ibkit.display import clean
 from ibkit.export.mpi_sentence import LAYERS, sentence
 from ibkit.model.host_matrix import Cell, Matrix, fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
+from ibkit.model.node_set import can_fold, natural
+from ibkit.model.node_set import fold as fold_names
 from ibkit.transport.words import RDMA
 
-#: So many cells of the table, runs, and lines of evidence, are shown to people; --json has all.
-_SHOWN_CELLS = 12
+#: So many rows of the table, runs, and lines of evidence, are shown to people; --json has all.
+_SHOWN_ROWS = 12
 _SHOWN_LAYERS = 20
 _SHOWN_EVIDENCE = 12
 #: Characters of a set of hosts' names, and of a quoted line.
@@ -98,52 +100,91 @@ def _rest(layers: tuple[Layer, ...]) -> str:
 
 
 def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
-    """The cells between hosts, the rarest transports first: what differs is looked for. Then those inside hosts."""
+    """Between hosts the rare transports first, as what differs is looked for; then what hosts do inside."""
     counts: Counter[str] = Counter()
     for cell in matrix.between:
         counts[cell.transport] += cell.pairs
-    cells = sorted(matrix.between, key=lambda c: (counts[c.transport], c.transport in RDMA, c.transport, -c.pairs))
-    for cell in cells[:_SHOWN_CELLS]:
-        yield f"  {_cell(matrix, cell, layer)}"
-    if len(cells) > _SHOWN_CELLS:
-        yield f"  ... and {_more(cells[_SHOWN_CELLS:])}"
+    words = sorted(counts, key=lambda word: (counts[word], word in RDMA, word))
+    shown = [*_rows(matrix, layer, words[:-1]), *_rows(matrix, layer, words[-1:])]
+    rare = [line for _, line in shown[: _SHOWN_ROWS - 1]]
+    last = shown[_SHOWN_ROWS - 1 :]
+    yield from (f"  {line}" for line in rare)
+    if len(last) > 1:
+        hidden = counts - sum((Counter(told) for told, _ in shown[: _SHOWN_ROWS - 1]), Counter())
+        told = ", ".join(f"{count:,} {word}" for word, count in sorted(hidden.items()))
+        yield f"  ... and {sum(hidden.values()):,} more pairs of hosts: {told}"
+    elif last:
+        yield f"  {last[0][1]}"
     known = {number for cell in matrix.between for number in (cell.row, cell.column)}
     silent = [number for number in range(len(matrix.groups)) if number not in known]
     if known and silent:
-        yield f"  {', '.join(_name(matrix, number) for number in silent)}: to other hosts nothing is known"
-    for cell in matrix.on_host[:_SHOWN_CELLS]:
-        ranks = _ranks(next(matrix.pairs_of(cell, layer))) if cell.pairs == 1 else ""
-        yield f"  on {_name(matrix, cell.row)}: {cell.transport}{ranks}"
-    if len(matrix.on_host) > _SHOWN_CELLS:
-        words = Counter(cell.transport for cell in matrix.on_host[_SHOWN_CELLS:])
-        told = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
-        yield f"  ... and on {sum(words.values())} more groups of hosts: {told}"
+        yield f"  {_name(matrix, silent)}: to other hosts nothing is known"
+    yield from _inside(matrix, layer)
 
 
-def _cell(matrix: Matrix, cell: Cell, layer: Layer) -> str:
-    if cell.pairs == 1:
-        pair = next(matrix.pairs_of(cell, layer))
-        return f"{clean(pair.a)} - {clean(pair.b)}: {cell.transport}{_ranks(pair)}"
-    one, other = _name(matrix, cell.row), _name(matrix, cell.column)
-    where = f"{one} with each other" if cell.row == cell.column else f"{one} - {other}"
-    of = f" of {cell.possible:,}" if cell.pairs < cell.possible else ""
-    return f"{where}: {cell.transport} ({cell.pairs:,}{of} pairs of hosts)"
+def _rows(matrix: Matrix, layer: Layer, words: list[str]) -> Iterator[tuple[dict[str, int], str]]:
+    """The cells of these transports in few lines, each with the numbers of pairs that it stands for: a group that has
+    several cells of one transport is one line.
+    """
+    for word in words:
+        cells = [cell for cell in matrix.between if cell.transport == word]
+        for _ in range(_SHOWN_ROWS):
+            if not cells:
+                break
+            of_group = Counter(number for cell in cells for number in {cell.row, cell.column})
+            center = max(of_group, key=lambda number: (of_group[number], number))
+            mine = [cell for cell in cells if center in (cell.row, cell.column)]
+            cells = [cell for cell in cells if center not in (cell.row, cell.column)]
+            yield {word: sum(cell.pairs for cell in mine)}, _row(matrix, center, mine, layer)
+        if cells:
+            yield {word: sum(cell.pairs for cell in cells)}, _left(cells)
 
 
-def _more(cells: list[Cell]) -> str:
-    counts: Counter[str] = Counter()
-    for cell in cells:
-        counts[cell.transport] += cell.pairs
-    told = ", ".join(f"{count:,} {word}" for word, count in sorted(counts.items()))
-    return f"{sum(counts.values()):,} more pairs of hosts: {told}"
+def _row(matrix: Matrix, center: int, cells: list[Cell], layer: Layer) -> str:
+    """A group, the groups that it reaches by one transport, and of how many pairs that is known."""
+    if len(cells) == 1 and cells[0].pairs == 1:
+        pair = next(matrix.pairs_of(cells[0], layer))
+        return f"{clean(pair.a)} - {clean(pair.b)}: {cells[0].transport}{_ranks(pair)}"
+    others = [cell.column if cell.row == center else cell.row for cell in cells]
+    if others == [center]:
+        where = f"{_name(matrix, others)} with each other"
+    elif len(others) > 1 and len({*others, center}) == len(matrix.groups):
+        where = f"{_name(matrix, [center])} - all {'hosts' if center in others else 'other hosts'}"
+    else:
+        where = f"{_name(matrix, min([center], others))} - {_name(matrix, max([center], others))}"
+    return f"{where}: {cells[0].transport} ({_known(cells)} pairs of hosts)"
 
 
-def _name(matrix: Matrix, number: int) -> str:
-    group = matrix.groups[number]
-    name = clean(group.name, 4096)
-    if len(name) <= _MAX_NAME:
-        return name
-    return f"{clean(group.hosts[0])} and {len(group.hosts) - 1:,} more hosts"
+def _left(cells: list[Cell]) -> str:
+    return f"in other places: {cells[0].transport} ({_known(cells)} pairs of hosts)"
+
+
+def _known(cells: list[Cell]) -> str:
+    pairs, possible = sum(cell.pairs for cell in cells), sum(cell.possible for cell in cells)
+    return f"{pairs:,} of {possible:,}" if pairs < possible else f"{pairs:,}"
+
+
+def _inside(matrix: Matrix, layer: Layer) -> Iterator[str]:
+    """What hosts do inside, the rarest first."""
+    by_word: dict[str, list[Cell]] = {}
+    for cell in matrix.on_host:
+        by_word.setdefault(cell.transport, []).append(cell)
+    for word, cells in sorted(by_word.items(), key=lambda item: sum(cell.pairs for cell in item[1])):
+        is_single = len(cells) == 1 and cells[0].pairs == cells[0].possible == 1
+        ranks = _ranks(next(matrix.pairs_of(cells[0], layer))) if is_single else ""
+        yield f"  on {_name(matrix, [cell.row for cell in cells])}: {word}{ranks}"
+
+
+def _name(matrix: Matrix, numbers: list[int]) -> str:
+    """The hosts of some groups."""
+    if len(numbers) == 1:
+        name, hosts = matrix.groups[numbers[0]][:2]
+    else:
+        hosts = tuple(host for number in numbers for host in matrix.groups[number].hosts)
+        hosts = tuple(sorted(hosts, key=natural))
+        name = fold_names(hosts) if all(map(can_fold, hosts)) else ",".join(hosts)
+    name = clean(name, 4096)
+    return name if len(name) <= _MAX_NAME else f"{clean(hosts[0])} and {len(hosts) - 1:,} more hosts"
 
 
 def _ranks(pair: Pair) -> str:
@@ -164,8 +205,8 @@ def _next_step(layer: Layer, matrix: Matrix) -> str | None:
     known = {cell.transport for cell in matrix.between}
     if known and known <= RDMA:
         return None  # InfiniBand here and RoCE there
-    odd = [_name(matrix, number) for number in _without_rdma(matrix)] if layer.status == "mixed" else []
-    return _NO_REASON.format(hosts=" and ".join(odd[:3]) or "each host")
+    odd = _without_rdma(matrix) if layer.status == "mixed" else []
+    return _NO_REASON.format(hosts=_name(matrix, odd) if odd else "each host")
 
 
 def _without_rdma(matrix: Matrix) -> list[int]:

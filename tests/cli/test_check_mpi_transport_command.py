@@ -119,8 +119,7 @@ def test_many_pairs_are_folded_with_those_that_differ_first() -> None:
     assert [line for line in shown if line.startswith(("  n0", "  n["))] == [
         "  n07 - n08: tcp (ranks 7-8)",
         "  n[06,09] - n[07-08]: mixed (2 of 4 pairs of hosts)",
-        "  n[00-05,10-29] with each other: ib (25 of 325 pairs of hosts)",
-        "  n[00-05,10-29] - n[06,09]: ib (2 of 52 pairs of hosts)",
+        "  n[00-05,10-29] - n[00-06,09-29]: ib (27 of 377 pairs of hosts)",
     ]
 
 
@@ -145,6 +144,22 @@ def test_a_mixture_names_the_host_to_look_at() -> None:
     shown = list(lines(JobVerdict("x", "mixed", "mixed", (layer,))))
     assert shown[3:5] == ["  n[0-4] - n5: tcp (5 pairs of hosts)", "  n[0-4] with each other: ib (10 pairs of hosts)"]
     assert "/proc/PID/limits of a rank on n5;" in shown[5]
+
+
+def test_one_bad_host_is_one_line_though_other_links_are_bad_too() -> None:
+    hosts = [f"n{number:02d}" for number in range(40)]
+    bad = {("n01", "n02"), ("n05", "n06"), ("n11", "n12")}
+    pairs = [
+        Pair(a, b, "tcp" if (a, b) in bad or "n30" in (a, b) else "ib")
+        for index, a in enumerate(hosts)
+        for b in hosts[index + 1 :]
+    ]
+    layer = Layer("mpi", "mixed", "mixed", hosts=tuple(hosts), pairs=(*pairs, *(Pair(a, a, "shm") for a in hosts)))
+    shown = list(lines(JobVerdict("x", "mixed", "mixed", (layer,))))
+    assert "  n30 - all other hosts: tcp (39 pairs of hosts)" in shown
+    assert {"  n01 - n02: tcp", "  n05 - n06: tcp", "  n11 - n12: tcp", "  on n[00-39]: shm"} <= set(shown)
+    assert sum(": ib" in line for line in shown) < 5
+    assert any("a rank on n30;" in line for line in shown)
 
 
 def test_two_hosts_of_four_without_rdma_are_named_though_most_pairs_are_like_them() -> None:
