@@ -162,11 +162,7 @@ def _speech(group: Group) -> frozenset[tuple[str, str]]:
 def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     speakers = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
     name = speakers[0] if speakers else "libfabric" if group.providers else "Intel MPI"
-    names = [place.host for place, _ in group.places if place.host]
-    speaking = {provider.said.host for provider, _ in group.providers if provider.said.host}
-    if not names and len(speaking) > 1:  # one that speaks does not tell whether others are silent
-        names = sorted(speaking)
-    hosts = tuple(Hosts(names).all(names)) or context.names
+    hosts = _hosts(group) or context.names
     count = len(hosts) or _hosts_by_place(group) or context.hosts
     ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
     carriers = _carriers(group.providers)
@@ -215,9 +211,11 @@ def _verdict(
         return "unknown", _HOSTS_STEP.get(runtime, _ANY_HOSTS_STEP)
     if not named:
         return "unknown", "run again with I_MPI_DEBUG=3, which names libfabric's provider"
-    if "unknown" in named:
-        provider = named["unknown"][0].provider
-        return "unknown", _STEPS.get(_core(provider), f"{provider} is not known to be of one transport; {_LIVE_STEP}")
+    if "unknown" in named or set(named) == {"shm"}:
+        provider = next(provider for word, (provider, _) in named.items() if word in ("unknown", "shm")).provider
+        return "unknown", _STEPS.get(
+            _core(provider), f"{provider} does not tell what goes to other hosts; {_LIVE_STEP}"
+        )
     return words.combine(named), None
 
 
@@ -248,6 +246,17 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     if is_openmpi and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
         return f"Open MPI opens libfabric before it chooses: {_OPENMPI_STEP}"
     return None
+
+
+def _hosts(group: Group) -> tuple[str, ...]:
+    """The hosts of the ranks' places; else those that speak, where there are several: one does not tell whether others
+    are silent.
+    """
+    names = [place.host for place, _ in group.places if place.host]
+    speaking = sorted({provider.said.host for provider, _ in group.providers if provider.said.host})
+    if not names and len(speaking) > 1:
+        names = speaking
+    return tuple(Hosts(names).all(names))
 
 
 def _hosts_by_place(group: Group) -> int | None:
