@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Mesh, Provider, Said
-from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 NAME = "Gloo"
 _VERBS = re.compile(r"Using ibverbs device=([\w.-]{1,64}) port=(\d{1,3}) index=\d{1,4}")
@@ -41,8 +41,8 @@ _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 
 
 def worth(form: bytes) -> int:
-    """Whether lines of this shape may say something to this reader."""
-    return KEEP if _SHAPES.search(form) else IGNORE
+    """Whether lines of this shape may say something to this reader: each time, as no line names its process."""
+    return CONTEXT if _SHAPES.search(form) else IGNORE
 
 
 def read(line: Line) -> Iterator[Provider | Mesh | Failure]:

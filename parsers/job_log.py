@@ -180,7 +180,7 @@ _ANCHORS = tuple(
     for anchor in (
         # NCCL, RCCL; 2.2 has no word NCCL in its lines
         b"NCCL", b"RCCL v", b"INFO Ring", b"INFO NET", b"INFO Using", b"INFO Call", b"WARN", b"Error", b"Avg ",
-        b"#  Rank", b"unhandled system", b"libibverbs",
+        b"  Rank ", b"unhandled system", b"libibverbs",
         # UCX and the rows of its tables
         b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_",
         # Open MPI

@@ -178,7 +178,8 @@ _SHAPES = re.compile(
             b"Using external Network",
             b" - Init ", b" - COMPLETE",
             b"INFO rank ", b" nNodes ", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
-            b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"libibverbs",
+            b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"nccl-library=",
+            b"libibverbs",
             b"set by environment", b" set to ", b"NCCL_",
             b"Bootstrap", b"NET plugin", b"COLLNET", b"ncclSystemError", b"ncclRemoteError", b"ncclInternalError",
             b"NCCL failure", b"NCCL error", b"NCCL Error", b"unhandled system error", b"Avg bus bandwidth",
@@ -456,12 +457,24 @@ _ERROR = re.compile(
 )
 
 
+#: nccl-tests since 2.17 (src/util.cu): the versions that it was built with and that it found.
+_TESTS_LIBRARY = re.compile(r"# nccl-tests version \S{1,40} nccl-headers=\d{1,7} nccl-library=(\d{4,7})\b")
+
+
+def _version(code: int) -> str:
+    """NCCL_VERSION_CODE in words: 22703 is 2.27.3; before 2.9 a version had a digit less (nccl.h)."""
+    major = 10_000 if code >= 10_000 else 1000
+    return f"{code // major}.{code % major // 100}.{code % 100}"
+
+
 def _bare(line: Line) -> Iterator[NcclFact]:
     """Lines without NCCL's prefix: the version, the header and the results of nccl-tests, errors passed on."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _ANY_VERSION.search(line.text):
         if found.start() < 3:
             yield Version(said, found.group(1), found.group(2))
+    elif found := _TESTS_LIBRARY.match(line.text.strip()):
+        yield Version(said, "NCCL", _version(int(found.group(1))))
     elif found := _RANK_MAP.search(line.text):
         yield RankMap(said, int(found.group(1)), int(found.group(2)), found.group(3))
     elif "# Avg bus bandwidth" in line.text:

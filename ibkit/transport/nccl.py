@@ -101,7 +101,7 @@ class Evidence:
     @property
     def spoke(self) -> bool:
         """Whether NCCL said anything that makes it a layer of the job."""
-        return bool(self.processes) or any(failure.runtime == "nccl" for failure, _ in self.failures)
+        return bool(self.processes or self.rank_map) or any(failure.runtime == "nccl" for failure, _ in self.failures)
 
     def uses(self, prefix: str) -> bool:
         """Whether a channel goes by a network whose name starts so."""

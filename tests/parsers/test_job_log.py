@@ -10,7 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import job_log, job_settings, nccl, openmpi, other_runtimes, ucx, verbs_messages
+from ibkit.parsers import (
+    allocations,
+    gloo,
+    horovod,
+    job_log,
+    job_settings,
+    nccl,
+    openmpi,
+    other_runtimes,
+    torch_distributed,
+    ucx,
+    verbs_messages,
+)
 from ibkit.parsers.job_facts import Foreign, Launch, Setting
 from ibkit.parsers.job_log import JobLog
 from ibkit.parsers.log_lines import IGNORE, shape, to_line
@@ -43,7 +55,9 @@ def test_no_telling_line_is_passed_over_by_the_quick_search() -> None:
 def said_by(raw: bytes) -> list[object]:
     line = to_line(1, raw)
     found: list[object] = [*nccl.read(line), *openmpi.Reader().read(line), *ucx.Reader().read(line)]
-    return [*found, *verbs_messages.read(line), *other_runtimes.read(line), *job_settings.Reader().read(line)]
+    found += [*verbs_messages.read(line), *other_runtimes.read(line), *job_settings.Reader().read(line)]
+    found += [*gloo.read(line), *horovod.read(line), *torch_distributed.read(line)]
+    return [*found, *allocations.Reader().read(line)]
 
 
 @pytest.mark.parametrize(
