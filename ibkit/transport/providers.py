@@ -237,13 +237,13 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     """Why what is named may be another's, or may not be used: a build's line of one MPI beside the words of another
     one; libfabric opened in Open MPI, which does so while it still chooses (mtl ofi, btl ofi).
     """
-    others = {name for name, _, _ in context.versions}
-    others |= {_SPEAKERS.get(failure.runtime, "") for failure, _ in context.failures}
-    others &= {"Open MPI", "Intel MPI", "UCX"}
+    signs = [failure.runtime for failure, _ in context.failures]
+    signs += [setting.runtime for setting, _ in context.settings if setting.runtime != "ucx"]  # any site may set those
+    others = {name for name, _, _ in context.versions if name in _SPEAKERS.values()}
+    others |= {_SPEAKERS[sign] for sign in signs if sign in _SPEAKERS}
     if any(mpi_builds.is_build(provider) for provider, _ in carriers) and others:
         return f"{', '.join(sorted(others))} is named as well as a build of MPICH: {_LIVE_STEP}"
-    is_openmpi = "Open MPI" in others or any(setting.runtime == "ompi" for setting, _ in context.settings)
-    if is_openmpi and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
+    if "Open MPI" in others and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
         return f"Open MPI opens libfabric before it chooses: {_OPENMPI_STEP}"
     return None
 
