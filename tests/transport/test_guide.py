@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ibkit.cli.main import main
+from ibkit.transport.catalogue import BY_ID
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "check-mpi-transport.md").read_text()
@@ -26,3 +27,7 @@ def test_an_example(
     monkeypatch.chdir(ROOT)
     main(shlex.split(command))
     assert capsys.readouterr().out == printed
+
+
+def test_the_guide_names_each_reason() -> None:
+    assert [id for id in BY_ID if f"`{id}`" not in GUIDE] == []
