@@ -77,6 +77,7 @@ _SHAPES = re.compile(
             b"max locked memory", b"Cannot allocate memory", b"ibv_open_device(", b"ibv_exp_query_device(",
             b"invalid comp_mask", b"valid pkey", b"specified pkey", b"IB ports found", b"is not active (state",
             b"find a gid", b"retry count exceeded on", b" (synd ", b"unhandled timeout", b"Endpoint Config #",
+            b"allocate memory pool",
         )
     )
     # A row of a table: the compact prefix, then a bar.
@@ -201,6 +202,8 @@ _UNAVAILABLE = re.compile(
 _UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
 _OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
 _ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
+#: ucs/datastruct/mpool.c, for the messages that a verbs interface sends and receives with.
+_NO_BUFFERS = re.compile(r"Failed to allocate memory pool \(name=(?:rc|ud|dc)_[a-z0-9_]{1,40}\)")
 _NO_MEMORY = "Cannot allocate memory"
 
 
@@ -219,6 +222,8 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail("resources" if _NO_MEMORY in found.group(2) else "open-device", device=found.group(1))
     elif "Please set max locked memory" in text:
         yield fail("memlock")
+    elif _NO_BUFFERS.match(text):
+        yield fail("no-buffers")
     elif "mlx5dv_devx_obj_create" in text and _NO_MEMORY in text:
         yield fail("resources")
     elif "ibv_" in text and _NO_MEMORY in text:

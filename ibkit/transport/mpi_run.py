@@ -96,7 +96,9 @@ class Run:
 
     def _is_one_host(self) -> bool:
         """Whether the run is on one host, as far as anything tells. A rank that said nothing could be elsewhere."""
-        if len(self._hosts) != 1 or self._known.hosts == 1:
+        if len(self._hosts) > 1:
+            return False
+        if not self._hosts or self._known.hosts == 1:
             return self._known.hosts == 1
         if self._known.hosts is not None and self._known.ranks is None and not self._parts.tables:
             return False  # hosts were given to the job that nobody speaks of
@@ -113,6 +115,8 @@ class Run:
         verdict, pairs = self._verdict(book)
         if verdict == "shm" and any(process.is_cut for process in self._parts.processes):
             verdict = "unknown"  # what is cut may have named another host
+        if verdict in words.RDMA and self._lacks_buffers():
+            verdict, pairs = "unknown", ()
         fatal = [(f.topic, mark) for f, mark in self._parts.failures if f.is_fatal and self._is_end(mark)]
         has_ended = bool(fatal)
         if any(topic in _AT_START for topic, _ in fatal) or (has_ended and verdict in ("unknown", "shm")):
@@ -124,6 +128,18 @@ class Run:
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
             reasons(why, book), next_step(runtime) if status == "undecided" else None,
         )  # fmt: skip
+
+    def _lacks_buffers(self) -> bool:
+        """Whether UCX had no memory to send or receive with on what it had chosen: it tries for ever, and may have had
+        some before.
+        """
+        for failure, mark in self._parts.failures:
+            if failure.topic == "no-buffers":
+                speaker = self._evidence.by_key.get((failure.said.host, failure.said.pid))
+                chosen = speaker.endpoints.values() if speaker else ()
+                if any(endpoint.mark.is_before(mark) for endpoint in chosen):
+                    return True
+        return False
 
     def _is_end(self, mark: Mark) -> bool:
         """Whether a failure is this run's: not if all its processes spoke for the first time after it."""

@@ -77,3 +77,49 @@ def test_evidence_names_the_deciding_lines() -> None:
     answer = judged("mpi-rxe-orted")
     paths = [(e.file, e.line, e.host, e.transport) for e in answer.evidence]
     assert paths == [("stdout", 8, "nodea", "rdma"), ("stdout", 10, "nodeb", "rdma")]
+
+
+#: Verdict, status and reasons.
+OTHERS = {
+    "mpi-two-hosts": ("tcp", "by-configuration", ["wrongtls"]),
+    "mpi-two-hosts-tcp": ("tcp", "by-configuration", ["wrongtls"]),
+    "mpich-two-hosts": ("tcp", "fallback", []),
+    "mpich-two-hosts-ib0": ("ipoib", "by-configuration", ["wrongtls"]),
+    "mpich-two-hosts-unreachable": ("none", "aborted", []),
+    "mpi-rxe-nobody": ("rdma", "as-expected", []),
+    "mpi-ucx-idle": ("shm", "as-expected", []),
+    "mpi-wrongdev": ("none", "aborted", ["wrongdev"]),
+    "mpich-wrongdev": ("shm", "as-expected", []),
+    "mpi-memlock": ("unknown", "undecided", ["memlock"]),
+    "mpi-memlock-8m": ("unknown", "undecided", ["memlock"]),
+    "mpich-memlock": ("unknown", "undecided", ["memlock"]),
+    "srun-pmix-tcp": ("tcp", "by-configuration", ["wrongtls"]),
+    "srun-pmix-shm": ("shm", "as-expected", []),
+    "srun-pmi2-mpich": ("tcp", "by-configuration", ["wrongtls"]),
+    "torch-gloo": ("unknown", "undecided", []),
+}
+
+
+def test_every_recorded_run_has_a_truth() -> None:
+    assert {entry.name for entry in os.scandir(RECORDED) if entry.is_dir()} == TRUTH.keys() | OTHERS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS))
+def test_other_runs_are_judged_as_they_truly_were(name: str) -> None:
+    answer = judged(name)
+    reasons = [reason.id for layer in answer.layers for reason in layer.reasons]
+    assert (answer.verdict, answer.status, reasons) == OTHERS[name]
+
+
+def test_two_hosts_with_two_ranks_each_are_three_pairs() -> None:
+    (layer,) = judged("mpi-two-hosts").layers
+    assert {(pair.a, pair.b, pair.transport) for pair in layer.pairs} == {
+        ("nodea", "nodea", "shm"), ("nodea", "nodeb", "tcp"), ("nodeb", "nodeb", "shm"),
+    }  # fmt: skip
+
+
+def test_a_choice_that_has_no_memory_to_send_with_proves_nothing() -> None:
+    """Both ranks chose rc_verbs, and each message of theirs failed for want of locked memory."""
+    answer = judged("mpi-memlock-8m")
+    assert any(one.evidence_class == "selection" and one.transport == "rdma" for one in answer.evidence)
+    assert answer.verdict == "unknown"

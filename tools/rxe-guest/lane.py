@@ -25,7 +25,7 @@ from system_packages import say  # noqa: E402
 
 RESULTS = os.path.join(ROOT, "build", "rxe")
 #: What the tests in the guest ask for.
-NEEDS = ["iproute", "pyverbs", "infiniband-diags", "ibverbs-utils", "openmpi", "gcc", "libc", "strace"]
+NEEDS = ["iproute", "pyverbs", "infiniband-diags", "ibverbs-utils", "openmpi", "mpich", "gcc", "libc", "strace"]
 #: The guest has one CPU of modest speed (seconds).
 LIMIT_SECONDS = 900
 
