@@ -33,7 +33,9 @@ _SURELY_DATA = 10 << 20
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
 _SOCKET_COMMAND = " ".join(SOCKETS)
 _MPI = ("libmpi", "libmpich", "libopen-pal")
-_NCCL = ("libnccl", "librccl")
+_NCCL = ("libnccl.", "librccl.")
+#: A library that only one runtime has; libmpi.so.12 is that of MPICH and its children.
+_RUNTIMES = (("libopen-pal", "Open MPI"), ("libmpich.", "MPICH"), ("libnccl.", "NCCL"), ("librccl.", "RCCL"))
 #: PyTorch's own, which Gloo is a part of. Ranks that torch's variables tell have no MPI, though Debian's links one.
 _GLOO = ("libgloo", "libtorch_cpu")
 
@@ -106,6 +108,8 @@ class _Job:
         self._parts = parts
         self._links = links
         self._book = book
+        self._libraries = tuple(_libraries(parts))
+        self._has_nccl = any(name.startswith(_NCCL) for name in self._libraries)
         self._name = self._layer_name()
         sizes = {part.ranks.size for part in parts}
         self._size = sizes.pop() if len(sizes) == 1 else None
@@ -127,7 +131,7 @@ class _Job:
         pairs = self._pairs([*rdma, *tcp], verdict)
         self.problems += [*self._contradictions(sockets), *self._silent_ports(queues)]
         return Layer(
-            self._name, verdict, status, self._number, hosts=tuple(sorted(self._hosts(), key=natural)),
+            self._name, verdict, status, self._number, self._runtime(), hosts=tuple(sorted(self._hosts(), key=natural)),
             ranks=self._size, pairs=pairs, reasons=reasons(why, self._book), next_step=step,
         )  # fmt: skip
 
@@ -222,10 +226,10 @@ class _Job:
         if len(self._parts) > 1 and all(one.part is one.other_part for one in sockets):
             return False  # it says nothing about what is between the hosts
         if all(part.has_verbs_open is False for part in self._parts):
-            return self._name != "nccl" or len(self._parts) > 1  # within a host NCCL has ways that leave no trace
+            return not self._has_nccl or len(self._parts) > 1  # within a host NCCL has ways that leave no trace
         moved = max(one.move.moved for one in sockets)
         is_idle = all(part.is_quiet and not part.has_connected for part in self._parts)
-        return self._name == "mpi" and is_idle and moved >= _SURELY_DATA
+        return not self._has_nccl and is_idle and moved >= _SURELY_DATA
 
     def _status(self, verdict: str) -> tuple[str, Marks]:
         if verdict in ("unknown", "mixed"):
@@ -325,18 +329,19 @@ class _Job:
         return self._book.cite(Mark(0, line, part.place(file), text, part.host, self._rank(part, pid)), "process", word)
 
     def _layer_name(self) -> str:
-        names = [
-            library.rpartition("/")[2]
-            for part in self._parts
-            for pid in part.ranks.ranks
-            for library in (part.watch.facts[pid].libraries if pid in part.watch.facts else None) or ()
-        ]
-        has_nccl = any(name.startswith(_NCCL) for name in names)
-        if self._parts[0].ranks.key.startswith(TORCH) and not has_nccl:
-            return "gloo" if any(name.startswith(_GLOO) for name in names) else "mpi"
-        if any(name.startswith(_MPI) for name in names):
+        if self._parts[0].ranks.key.startswith(TORCH) and not self._has_nccl:
+            return "gloo" if any(name.startswith(_GLOO) for name in self._libraries) else "mpi"
+        if any(name.startswith(_MPI) for name in self._libraries):
             return "mpi"
-        return "nccl" if has_nccl else "mpi"
+        return "nccl" if self._has_nccl else "mpi"
+
+    def _runtime(self) -> str | None:
+        """Whose library the ranks have loaded, of which torch's ranks have more than they use."""
+        if self._name == "gloo":
+            return None
+        return next(
+            (name for library, name in _RUNTIMES if any(one.startswith(library) for one in self._libraries)), None
+        )
 
     def _step(self) -> str:
         if any(True for part in self._parts for _ in part.queue_pairs()):
@@ -388,6 +393,14 @@ class _Job:
                     f"nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
                 )
         return None
+
+
+def _libraries(parts: Sequence[Part]) -> Iterator[str]:
+    """The names of the ranks' libraries of RDMA and MPI."""
+    for part in parts:
+        for pid in part.ranks.ranks:
+            facts = part.watch.facts.get(pid)
+            yield from (library.rpartition("/")[2] for library in (facts.libraries if facts else None) or ())
 
 
 def _told(move: RdmaMove, seconds: float) -> str:

@@ -260,3 +260,21 @@ def test_a_real_job_is_watched(tmp_path: Path, mpi: str, launcher: str, verdict:
         job.terminate()
         job.wait(20)
     assert (f": {verdict}, " in done.stdout, done.returncode) == (True, status), done
+
+
+@pytest.mark.parametrize(
+    ("libraries", "layer", "runtime", "verdict"),
+    [
+        ("/usr/lib/libmpi.so.40\n/usr/lib/libopen-pal.so.40", "mpi", "Open MPI", "tcp"),
+        ("/usr/lib/libmpich.so.12", "mpi", "MPICH", "tcp"),
+        ("/usr/lib/libmpi.so.12", "mpi", None, "tcp"),  # Intel MPI's and MVAPICH's, too
+        ("/opt/nccl/libnccl.so.2", "nccl", "NCCL", "unknown"),  # NVLink leaves no trace, and Gloo uses TCP beside it
+        ("/usr/lib/libmpi.so.40\n/opt/nccl/libnccl.so.2", "mpi", "NCCL", "unknown"),
+    ],
+)
+def test_what_the_ranks_have_loaded(libraries: str, layer: str, runtime: str | None, verdict: str) -> None:
+    moments = source(sockets=between(0)), source(sockets=between(980_131))
+    for one in moments:
+        one._files = {**one._files, "/proc/89/maps": libraries, "/proc/90/maps": libraries}
+    answer = judged(*moments)
+    assert (answer.layers[0].layer, answer.layers[0].runtime, answer.verdict) == (layer, runtime, verdict)
