@@ -8,7 +8,7 @@ from ibkit.tui.pages import PAGES
 from ibkit.tui.pages.fabric import LinksPage, NodesPage
 from ibkit.tui.pages.findings import FindingsPage
 from ibkit.tui.pages.host import HostPage
-from ibkit.tui.pages.jobs import JobPage
+from ibkit.tui.pages.jobs import JobsPage
 from ibkit.tui.pages.page import Content, Page
 from ibkit.tui.pages.problems import ProblemsPage
 from ibkit.tui.pages.subnet import SubnetPage
@@ -23,7 +23,7 @@ from ibkit.tui.view.table import Table
 FEW_ROWS = 25
 #: What follows the overview, in its order.
 FOLLOWING: tuple[type[Page], ...] = (
-    JobPage, FindingsPage, HostPage, SubnetPage, NodesPage, LinksPage, ProblemsPage,
+    JobsPage, FindingsPage, HostPage, SubnetPage, NodesPage, LinksPage, ProblemsPage,
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def report(snapshot: Snapshot, name: str = "overview") -> Iterator[str]:
             continue
         yield ""
         yield ("What to look at" if made is PAGES[0] else page.title) + ":"
-        yield from _page(content if made is JobPage else content._replace(head=()), FEW_ROWS)
+        yield from _page(content if made is JobsPage else content._replace(head=()), FEW_ROWS)
     yield ""
 
 

@@ -118,14 +118,17 @@ def _quoted(text: str) -> str:
 
 
 def write_expectations(path: str, text: str) -> None:
-    """Write the file so that nobody ever sees half of it. Raises IbkitError."""
-    part = f"{path}.{os.getpid()}.part"
+    """Write the file so that nobody ever sees half of it; one that is there keeps its mode. Raises IbkitError."""
+    place = os.path.realpath(path)  # a link stays one
+    part = f"{place}.{os.getpid()}.part"
     try:
-        with open(part, "x", encoding="utf-8") as file:
+        with open(part, "x", encoding="utf-8", newline="") as file:
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), os.stat(place).st_mode & 0o7777)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        os.replace(part, place)
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(part)
@@ -137,6 +140,11 @@ def write_expectations(path: str, text: str) -> None:
 
 def read_expectations(path: str) -> Expectations:
     """Read a file. Raises IbkitError with file, line and mend."""
+    return from_toml(read_text(path), path)
+
+
+def read_text(path: str) -> str:
+    """The text of a file, with the ends of its lines as they are. Raises IbkitError with file, line and mend."""
     from ibkit.sources.raw import open_plain
 
     with open_plain(path) as file:
@@ -144,11 +152,10 @@ def read_expectations(path: str) -> Expectations:
     if len(data) > MAX_BYTES:
         raise IbkitError(f"{path}: larger than {MAX_BYTES >> 20} MiB; write it with `ibkit expect init`")
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise IbkitError(f"{path}:{line}: not UTF-8; save the file as UTF-8") from error
-    return from_toml(text, path)
 
 
 def from_toml(text: str, path: str) -> Expectations:

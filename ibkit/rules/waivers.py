@@ -15,16 +15,28 @@ def split_by_waivers(
     findings: Sequence[Finding], waivers: Sequence[Waiver], day: str
 ) -> tuple[list[Finding], list[Finding]]:
     """Those to show, and those that a waiver covers on this ISO date. A waiver holds through its last day."""
-    holding = [(waiver, _pattern(waiver.where)) for waiver in waivers if waiver.until is None or day <= waiver.until]
+    holding = _holding(waivers, day)
     shown: list[Finding] = []
     waived: list[Finding] = []
     for finding in findings:
-        covered = any(
-            waiver.rule in (finding.rule, finding.name) and any(map(pattern.fullmatch, _texts(finding)))
-            for waiver, pattern in holding
-        )
-        (waived if covered else shown).append(finding)
+        (waived if _first(finding, holding) else shown).append(finding)
     return shown, waived
+
+
+def waiver_of(finding: Finding, waivers: Sequence[Waiver], day: str) -> Waiver | None:
+    """The first waiver that covers a finding on this ISO date."""
+    return _first(finding, _holding(waivers, day))
+
+
+def _holding(waivers: Sequence[Waiver], day: str) -> list[tuple[Waiver, re.Pattern[str]]]:
+    return [(waiver, _pattern(waiver.where)) for waiver in waivers if waiver.until is None or day <= waiver.until]
+
+
+def _first(finding: Finding, holding: Sequence[tuple[Waiver, re.Pattern[str]]]) -> Waiver | None:
+    for waiver, pattern in holding:
+        if waiver.rule in (finding.rule, finding.name) and any(map(pattern.fullmatch, _texts(finding))):
+            return waiver
+    return None
 
 
 def _pattern(where: str) -> re.Pattern[str]:

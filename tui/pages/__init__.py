@@ -22,4 +22,7 @@ PAGES: tuple[type[Page], ...] = (
 )  # fmt: skip
 NAMES = tuple(page.name for page in PAGES)
 #: Those that rows and keys lead to, too.
-ALL_PAGES: tuple[type[Page], ...] = (*PAGES, NodePage, PortPage, PathPage, PartitionsPage, RoutesPage, ExitsPage, DoctorPage, FindingPage, WaivePage, JobPage, MatrixPage, PairsPage, EvidencePage, LinePage, DetailPage)
+ALL_PAGES: tuple[type[Page], ...] = (
+    *PAGES, NodePage, DoctorPage, FindingPage, WaivePage, JobPage, MatrixPage, PairsPage, EvidencePage, LinePage,
+    DetailPage,
+)  # fmt: skip

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ibkit.export.mpi_sentence import said, sentence
+from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
+from ibkit.tui.view import matrix
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import BLANK, Line, facts, line, marked, span
 from ibkit.tui.view.notices import Notice, Target
@@ -63,25 +67,11 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
         about.append(("hosts", f"{len(layer.hosts)}: {hosts}"))
     if layer.ranks is not None:
         about.append(("ranks", layer.ranks))
-    about += _pairs(layer)
-    for reason in layer.reasons:
-        about += _reason(reason)
+    why: list[tuple[str, object]] = [pair for reason in layer.reasons for pair in _reason(reason)]
     if layer.next_step:
-        about.append(("next step", layer.next_step))
-    return [*lines, *facts(about, indent="   ")]
-
-
-def _pairs(layer: Layer, limit: int = 12) -> list[tuple[str, object]]:
-    """The pairs by transport, the rare transports first: what differs is what matters."""
-    by_transport: dict[str, list[str]] = {}
-    for pair in layer.pairs:
-        name = pair.a if pair.a == pair.b else f"{pair.a} - {pair.b}"
-        by_transport.setdefault(pair.transport, []).append(name)
-    told: list[tuple[str, object]] = []
-    for transport, names in sorted(by_transport.items(), key=lambda item: len(item[1])):
-        more = f" and {len(names) - limit} more" if len(names) > limit else ""
-        told.append(("pairs", f"{transport}: {', '.join(names[:limit])}{more}"))
-    return told
+        why.append(("next step", layer.next_step))
+    told = facts([*about, *why], indent="   ")
+    return [*lines, *told[: len(about)], *matrix.drawn(fold(layer)), *told[len(about) :]]
 
 
 def _reason(reason: Reason) -> list[tuple[str, object]]:
@@ -94,6 +84,11 @@ def _reason(reason: Reason) -> list[tuple[str, object]]:
 
 def evidence_table(verdict: JobVerdict) -> Table:
     """What the verdict stands on, in the order of its numbers."""
+    return evidence_rows(verdict.evidence)
+
+
+def evidence_rows(evidence: Iterable[Evidence]) -> Table:
+    """A row for each piece of evidence."""
     rows = [
         Row(
             item,
@@ -108,7 +103,7 @@ def evidence_table(verdict: JobVerdict) -> Table:
                 item.text.strip(),
             ),
         )
-        for item in verdict.evidence
+        for item in evidence
     ]
     return Table("piece of evidence", EVIDENCE_COLUMNS, rows, plural="pieces of evidence")
 

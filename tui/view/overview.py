@@ -1,4 +1,8 @@
-"""The overview: is it well, what is broken and where, and what was not seen."""
+"""The overview: is it well, what is broken and where, and what was not seen.
+
+Until the rules have spoken it says what the parts show by themselves. From then on what is wrong is what the rules say,
+and the parts only add what the rules have no say in: what could not be seen or read, the job, the doctor's mends.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from ibkit.model.port_state import ACTIVE, condition
-from ibkit.tui.snapshot import Reading, Snapshot
-from ibkit.tui.view import doctor, host, job, managers
+from ibkit.tui.snapshot import ON_REQUEST, Reading, Snapshot
+from ibkit.tui.view import doctor, host, incidents, job, managers
+from ibkit.tui.view.incidents import PartLine
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, mark, word
 from ibkit.tui.view.lines import BLANK, Line, beside, facts, heading, line, span
 from ibkit.tui.view.notices import Notice, Target
@@ -24,15 +29,6 @@ LEVEL_COUNTS = {
 MANY_HOSTS = 3
 
 
-class PartLine(NamedTuple):
-    """One part in one line. ``level`` is None while it is being read, ``seen`` False where nothing was."""
-
-    caption: str
-    level: int | None
-    text: str
-    seen: bool = True
-
-
 class Overview(NamedTuple):
     """The overview of a snapshot."""
 
@@ -44,7 +40,14 @@ class Overview(NamedTuple):
 def overview(snapshot: Snapshot) -> Overview:
     """Everything at a glance."""
     found = _failures(snapshot)
-    parts = [*_hosts(snapshot, found), _managers(snapshot, found), _fabric(snapshot, found), *_job(snapshot, found)]
+    sample = snapshot.check.value if snapshot.check else None
+    parts = [*_hosts(snapshot, found), _managers(snapshot, found), _fabric(snapshot, found)]
+    if sample is not None:
+        found = [notice for notice in found if notice.level == UNKNOWN]
+        found += incidents.notices(sample.diagnosis)
+        parts = [part._replace(level=incidents.level_of_part(part, sample.diagnosis)) for part in parts]
+        parts.append(incidents.line_of(sample))
+    parts += _job(snapshot, found)
     for reading in snapshot.doctors.values():
         found += doctor.notices(reading.value) if reading.value else []
     return Overview(_headline(snapshot, parts, found), tuple(_once(parts)), tuple(found))
@@ -107,7 +110,7 @@ def _headline(snapshot: Snapshot, parts: list[PartLine], found: list[Notice]) ->
     counts = Counter(notice.level for notice in found)
     worst = max(counts, default=OK)
     told = ", ".join(f"{counts[n]} {words[counts[n] > 1]}" for n, words in LEVEL_COUNTS.items() if counts[n])
-    reading = ", ".join(dict.fromkeys(part.kind for part in snapshot.waiting))
+    reading = ", ".join(dict.fromkeys(part.kind for part in snapshot.waiting if part.kind not in ON_REQUEST))
     still = span(f"   still reading: {reading}" if reading else "", "dim")
     if worst >= WARNING:
         return line(span(f" {mark(worst)}   {told}", f"{word(worst)}-strong"), still)
@@ -127,7 +130,7 @@ def _failures(snapshot: Snapshot) -> list[Notice]:
     return [
         Notice(UNKNOWN, f"could not be read: {reading.failure}", part.title, Target("problems"))
         for part, reading in snapshot.readings.items()
-        if reading.failure is not None
+        if reading.failure is not None and part.kind not in ON_REQUEST
     ]
 
 

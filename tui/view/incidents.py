@@ -1,0 +1,106 @@
+"""The diagnosis on the overview: a notice for each incident, what is not whole, how bad each part is by it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ibkit.model.findings import SEVERITIES, Diagnosis, Finding
+from ibkit.rules import catalogue
+from ibkit.rules.engine import is_decided
+from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HARDWARE, HOST_CHECKS, HOSTS, MANAGERS
+from ibkit.tui.diagnosing import Diagnosed
+from ibkit.tui.view.findings import level_of
+from ibkit.tui.view.level import OK, UNKNOWN
+from ibkit.tui.view.notices import Notice, Target
+
+#: What a diagnosis looks at, as `ibkit check` counts it.
+PARTS = (HOSTS, FABRIC, MANAGERS, COUNTERS)
+#: More incidents of one rule than this are one line.
+_MOST_ALIKE = 3
+
+
+class PartLine(NamedTuple):
+    """One part in one line. ``level`` is None while it is being read, ``seen`` False where nothing was."""
+
+    caption: str
+    level: int | None
+    text: str
+    seen: bool = True
+
+
+def notices(diagnosis: Diagnosis) -> list[Notice]:
+    """A notice for each incident, those of one rule folded where they are many; then the parts that are not whole."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for finding in diagnosis.findings:
+        alike.setdefault((finding.severity, finding.name), []).append(finding)
+    found = []
+    target = Target("findings")
+    for (_, name), members in alike.items():
+        if len(members) > _MOST_ALIKE:
+            what = f"{members[0].rule} {name}: {len(members)} incidents, the first one: {members[0].what}"
+            found.append(Notice(level_of(members[0]), what, members[0].where, target))
+        else:
+            found += [Notice(level_of(one), f"{one.rule} {one.what}{_more(one)}", one.where, target) for one in members]
+    words = {False: "is not complete", None: "is not known to be complete"}
+    found += [
+        Notice(UNKNOWN, f"{part.what.replace('-', ' ')}: {part.text}: that {words[part.complete]}", "check", target)
+        for part in diagnosis.looked_at
+        if part.what in PARTS and part.complete is not True
+    ]
+    return found
+
+
+def line_of(sample: Diagnosed) -> PartLine:
+    """The rules in one line: incidents by severity, what is waived, what could not be decided."""
+    diagnosis = sample.diagnosis
+    counts = [
+        f"{number} {severity}"
+        for severity in SEVERITIES
+        if (number := sum(one.severity == severity for one in diagnosis.findings))
+    ]
+    text = f"{_count(len(diagnosis.findings), 'incident')}: {', '.join(counts)}" if counts else "no incident"
+    text += f"; {len(diagnosis.waived)} waived" if diagnosis.waived else ""
+    open_rules = len({(one.rule, one.name) for one in diagnosis.undecided})
+    text += f"; {_count(open_rules, 'rule')} not decided" if open_rules else ""
+    worst = max((level_of(one) for one in diagnosis.findings), default=OK)
+    return PartLine("check", max(worst, OK if is_decided(diagnosis, PARTS) else UNKNOWN), text)
+
+
+def level_of_part(part: PartLine, diagnosis: Diagnosis) -> int | None:
+    """How bad a part is: by the findings about it, never better than that it was not seen."""
+    if part.level is None:
+        return None
+    about = "host" if part.caption.startswith("host") else part.caption
+    name = part.caption.removeprefix("host ") if part.caption.startswith("host ") else None
+    levels = [
+        level_of(one)
+        for finding in diagnosis.findings
+        for one in (finding._replace(members=()), *finding.members)
+        if _part_of(one) == about and (name is None or _is_of(one, name))
+    ]
+    unseen = UNKNOWN if not part.seen or part.level == UNKNOWN else OK
+    return max([*levels, unseen])
+
+
+def _part_of(finding: Finding) -> str:
+    """Which of the overview's lines a finding belongs to."""
+    needs = next((rule.needs for rule in catalogue.ALL if rule.name == finding.name), ())
+    if finding.places and finding.places[0].host is not None:
+        return "host"
+    if MANAGERS in needs:
+        return "subnet manager"
+    if {HOSTS, HOST_CHECKS} & set(needs) and not {FABRIC, COUNTERS, CHANGE, HARDWARE} & set(needs):
+        return "host"
+    return "fabric"
+
+
+def _is_of(finding: Finding, host: str) -> bool:
+    return not finding.places or any(place.host == host for place in finding.places)
+
+
+def _more(finding: Finding) -> str:
+    return f" (and {len(finding.members)} more of the same cause)" if finding.members else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
