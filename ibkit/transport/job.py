@@ -6,13 +6,14 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
-from ibkit.parsers.hostfile import Hosts, read_hostfile
+from ibkit.parsers.hostfile import Hosts, expand, read_hostfile
+from ibkit.sources.base import Source
 from ibkit.sources.capture import open_capture
 from ibkit.sources.manifest import MANIFEST
 from ibkit.sources.opening import is_capture
@@ -240,6 +241,19 @@ class _Utf16(_Joined):
             text = self._decoder.decode(data, not data)
             if text or not data:
                 return text.encode("utf-8", "replace")
+
+
+def allocated(environment: Mapping[str, str], source: Source) -> tuple[Hosts, ...]:
+    """The hosts that the batch system gave to a job that is started here: Slurm's step or job, else the file that PBS or
+    LSF has written. Empty where none did.
+    """
+    for name in ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"):
+        if names := expand(environment.get(name, "")):
+            return (Hosts(names),)
+    for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE"):
+        if (path := environment.get(name)) and (hosts := read_hostfile(source.read(path).text or "")):
+            return (hosts,)
+    return ()
 
 
 # -- folders

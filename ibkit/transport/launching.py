@@ -21,7 +21,7 @@ from ibkit.sources.base import Source
 from ibkit.sources.launched import Launched
 from ibkit.sources.private import reduced_file
 from ibkit.sources.site import Host
-from ibkit.transport.job import Bytes, Job, Log
+from ibkit.transport.job import Bytes, Job, Log, allocated
 from ibkit.transport.verdict import judge
 
 #: Names that are sure to understand --version.
@@ -156,7 +156,8 @@ def judge_launched(
     ]
     streams = (("stdout", ended.stdout), ("stderr", ended.stderr))
     problems = [Problem("not-whole", kept.cut, None, name) for name, kept in streams if kept.cut]
-    return named(judge(Job(target, tuple(logs), (host,), problems=tuple(problems))), launch.runtime)
+    listed = allocated(environment, host.source)
+    return named(judge(Job(target, tuple(logs), (host,), listed, tuple(problems))), launch.runtime)
 
 
 def named(answer: JobVerdict, runtime: Runtime) -> JobVerdict:

@@ -18,11 +18,13 @@ from typing import Any
 
 import pytest
 from support.job_logs import SOCKET, bml_lines, layer_of, nccl_lines, text, transports, ucx_lines
+from support.tree_source import TreeSource
 
 from ibkit.cli.main import main
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict
-from ibkit.transport.job import job_of_site, open_job
+from ibkit.parsers.hostfile import Hosts
+from ibkit.transport.job import allocated, job_of_site, open_job
 from ibkit.transport.verdict import judge
 
 LOG = text(nccl_lines())
@@ -209,6 +211,16 @@ def test_an_unreadable_log_of_a_folder_is_a_problem(tmp_path: Path, monkeypatch:
     answer = answer_of(tmp_path)
     assert answer.verdict == "ib"
     assert [(problem.kind, problem.source) for problem in answer.problems] == [("unreadable", "job.err")]
+
+
+def test_the_hosts_that_a_batch_system_gave_to_a_job_that_is_started(tmp_path: Path) -> None:
+    written(tmp_path / "nodes", "n01\nn01\nn02\nn02\n")
+    source = TreeSource(tmp_path)
+    assert allocated({"SLURM_JOB_NODELIST": "n[01-03]", "PBS_NODEFILE": "/nodes"}, source) == (
+        Hosts(("n01", "n02", "n03")),
+    )
+    assert allocated({"PBS_NODEFILE": "/nodes"}, source) == (Hosts(("n01", "n02"), 4),)
+    assert allocated({"PBS_NODEFILE": "/gone", "HOME": "/root"}, source) == ()
 
 
 def test_a_hostfile_tells_the_number_of_hosts(tmp_path: Path) -> None:
