@@ -88,6 +88,8 @@ class LineTable(ScrollView, Painter, can_focus=True):
         self.empty = ""
         self._slots: list[Slot] = []
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
+        #: What each line of the widget showed when it was painted last.
+        self._painted: dict[int, Strip] = {}
 
     # -- what is shown
 
@@ -173,8 +175,11 @@ class LineTable(ScrollView, Painter, can_focus=True):
         self._follow()
 
     def _forget(self) -> None:
+        """Paint anew what differs: over a slow link a refresh without news must write no row again."""
         self._strips.clear()
-        self.refresh()
+        for y in range(self.size.height):
+            if self._painted.get(y) != self._line(y):
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def _follow(self) -> None:
         """Scroll so that the cursor is in sight."""
@@ -337,6 +342,10 @@ class LineTable(ScrollView, Painter, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """The header, which does not scroll, or a row."""
+        strip = self._painted[y] = self._line(y)
+        return strip
+
+    def _line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         place = y - 1 + round(self.scroll_y)
         if not self.shown:
