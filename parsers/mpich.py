@@ -20,12 +20,18 @@ NAME = "MPICH"
 _PROVIDER = re.compile(r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
 _RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200})\Z")
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric provider|OFI addrinfo\(\) failed")
+#: HPE Cray's MPICH says it with MPICH_OFI_VERBOSE=1.
+CRAY = "Cray MPICH"
+_CRAY_PROVIDER = re.compile(r"MPICH CH4 OFI netmod using (\S{1,60}) provider \(domain_name=([^\s()]{1,80})\)")
+_CRAY_VERSION = re.compile(r"CRAY MPICH version (\d[\d.]{0,20})")
 _VERSION = re.compile(r"(MVAPICH2?) Version {0,20}:\s{1,20}(\d[\w.]{0,20})")
 _DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device {0,20}:\s{0,20}(ch[34]:\S{1,80})")
 _CONFIGURED = re.compile(r"(?:(MPICH|MVAPICH2?) configure {0,20}:|Configure options:)\s")
 _WITH_DEVICE = re.compile(r"--with-device=(ch[34](?::[\w,]{1,60}){0,3})")
 _MARKS = (
     b"libfabric provider: ",
+    b"MPICH CH4 OFI netmod using ",
+    b"CRAY MPICH version ",
     b"MPICH Device",
     b"MVAPICH Device",
     b"MPICH configure",
@@ -52,6 +58,10 @@ def read(line: Line) -> Iterator[Provider | RankPlace | Build | Version | Failur
         yield Provider(said, NAME, found.group(1), found.group(2))
     elif found := _RANK.match(line.text):
         yield RankPlace(said, NAME, int(found.group(1)), None, int(found.group(2)))
+    elif found := _CRAY_PROVIDER.search(line.text):
+        yield Provider(said, CRAY, found.group(1), found.group(2))
+    elif found := _CRAY_VERSION.search(line.text):
+        yield Version(said, CRAY, found.group(1))
     elif found := _DEVICE.search(line.text):
         yield Build(said, found.group(1), found.group(2))
     elif found := _CONFIGURED.search(line.text):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibkit.parsers import openmpi
-from ibkit.parsers.job_facts import Failure, Version
+from ibkit.parsers.job_facts import Failure, Setting, Version
 from ibkit.parsers.log_lines import IGNORE, shape, to_line
 
 WHO = "[n01:04711] "
@@ -384,3 +384,39 @@ def test_long_lines_take_linear_time(part: str) -> None:
         )
     )
     assert time.perf_counter() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("btl=^openib (environment)", ("btl", "^openib")),
+        ("btl=tcp,self (file [/opt/openmpi/etc/openmpi-mca-params.conf])", ("btl", "tcp,self")),
+        ("pml=ob1 (command line)", ("pml", "ob1")),
+    ],
+)
+def test_a_parameter_that_is_shown(text: str, found: tuple[str, str]) -> None:
+    setting = only(WHO + text)
+    assert isinstance(setting, Setting) and (setting.name, setting.value) == found
+
+
+@pytest.mark.parametrize("text", ["btl= (default)", "pml=ob1 (default)", "coll_hcoll_enable=0 (environment)"])
+def test_a_default_is_no_setting(text: str) -> None:
+    assert facts(WHO + text) == []
+
+
+def test_a_component_that_ompi_info_lists() -> None:
+    found = only("                 MCA pml: ucx (MCA v2.1.0, API v2.0.0, Component v4.1.4)")
+    assert isinstance(found, openmpi.Installed) and found[1:] == ("pml", "ucx")
+
+
+@pytest.mark.parametrize(
+    ("error", "topic"),
+    [("Cannot allocate memory (errno=12)", "memlock"), ("Function not implemented (errno=38)", "create-queue")],
+)
+def test_a_queue_that_cannot_be_made_is_memory_only_where_it_says_so(error: str, topic: str) -> None:
+    found = only(
+        f"{DASHES}\nThe OpenFabrics (openib) BTL failed to initialize while trying to\n"
+        "create an internal queue.  This typically indicates a failed\nOpenFabrics installation, faulty hardware\n\n"
+        f"  Local host:  n01\n  Error:       {error}\n  Device:      mlx5_0\n{DASHES}"
+    )
+    assert isinstance(found, Failure) and (found.topic, found.host, found.device) == (topic, "n01", "mlx5_0")

@@ -79,6 +79,23 @@ def said(reader, text: str) -> list[tuple]:
         (mpich, "MVAPICH2 Device:      \tch3:mrail", [(Build, "MVAPICH2", "ch3:mrail")]),
         (mpich, "MVAPICH Version:      4.0", [(Version, "MVAPICH", "4.0")]),
         (mpich, "MPICH configure: \t--prefix=/opt/mpich", []),
+        (mpich, "MVAPICH2 Device       :\tch3:sock", [(Build, "MVAPICH2", "ch3:sock")]),
+        (
+            mpich,
+            "PE 0: MPICH CH4 OFI netmod using cxi provider (domain_name=cxi0)",
+            [(Provider, "Cray MPICH", "cxi", "cxi0", None)],
+        ),
+        (mpich, "PE 0:   MPICH_OFI_USE_PROVIDER                         = cxi", []),
+        (
+            mpich,
+            "    MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)",
+            [(Version, "Cray MPICH", "8.1.25.17")],
+        ),
+        (
+            mpich,
+            "open_fabric(1559)........: OFI fi_getinfo() failed (ofi_init.c:1559:open_fabric:No data available)",
+            [(Failure, "mpich", "no-provider", True, None, None, None)],
+        ),
         (
             mpich,
             "MPICH configure: \t--with-device=ch3:nemesis:mxm --prefix=/opt/mpich",
@@ -95,6 +112,29 @@ def said(reader, text: str) -> list[tuple]:
             [(Build, "MPICH", "ch3:sock")],
         ),
         (mpich, "    Configure options:      '--prefix=/usr' 'CC=gcc'", []),
+        (
+            mvapich2,
+            "[n01:mpi_rank_0][rdma_param_handle_heterogeneity] All nodes involved in the job were detected to be",
+            [(Provider, "MVAPICH2", "mrail", None, None)],
+        ),
+        (mvapich2, "[n01:mpi_rank_0][MPIDI_CH3I_SMP_init] CMA is not available.", []),
+        (
+            intel_mpi,
+            '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_shm-ofi.dat"',
+            [(SharedMemory, "Intel MPI")],
+        ),
+        (intel_mpi, '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_ofi.dat"', []),
+        (
+            intel_mpi,
+            "[0] MPI startup(): I_MPI_FABRICS=shm",
+            [(SharedMemory, "Intel MPI"), (Setting, "intel", "I_MPI_FABRICS", "shm")],
+        ),
+        (intel_mpi, "[0] MPI startup(): 0       eth0", []),
+        (
+            intel_mpi,
+            "/etc/tmi.conf: No such file or directory",
+            [(Failure, "intel", "no-tmi", False, None, None, None)],
+        ),
         (mvapich2, " MVAPICH2-2.3.7 Parameters", [(Version, "MVAPICH2", "2.3.7")]),
         (
             mvapich2,

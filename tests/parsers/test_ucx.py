@@ -231,3 +231,12 @@ def test_long_lines_take_linear_time(part: str) -> None:
     for head in (INFO + "ep_cfg[0]: ", HEAD + "|", WARN + "devices "):
         list(ucx.Reader().read(to_line(1, (head + part * (65_000 // len(part))).encode())))
     assert time.perf_counter() - start < 3
+
+
+def test_the_message_by_which_a_process_ends_tells_the_link_layer() -> None:
+    """ucs_fatal_error has another head than the log; the completion's device has its link layer behind it."""
+    link, lost = facts(
+        "[n01:5101:0:5101] ib_mlx5_log.c:171  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)"
+    )
+    assert isinstance(link, ucx.DeviceLink) and link[1:] == ("mlx5_0:1", "IB")
+    assert isinstance(lost, Failure) and (lost.topic, lost.is_fatal, lost.host) == ("connection-lost", True, "n01")
