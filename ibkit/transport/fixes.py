@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ibkit.model.mpi import Evidence, Layer, Reason
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.catalogue import BY_ID, Fix
 from ibkit.transport.mpi_settings import asks_for_tcp, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
@@ -40,7 +40,12 @@ def fix_for(id: str, runtime: str | None = None, version: str | None = None, pla
     return max(fitting, key=lambda fix: _weight(fix, places)).text
 
 
-def fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str] = ()) -> Layer:
+def fitted(answer: JobVerdict, places: Sequence[str] = ()) -> JobVerdict:
+    """The answer with the mends for each layer's runtime and version, and for the place of its ranks."""
+    return answer._replace(layers=tuple(_fitted(layer, answer.evidence, places) for layer in answer.layers))
+
+
+def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -> Layer:
     """The layer with the mends for its runtime, version and place, the names of the settings that ask for TCP, and the
     hosts as the layer spells them.
     """

@@ -18,6 +18,7 @@ from ibkit.model.node_set import natural
 from ibkit.parsers.base import Problem
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
+from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.links import Links
 from ibkit.transport.live_moves import CONNECTED, Part, RdmaMove, TcpMove, bare
 from ibkit.transport.live_pairs import Queue, SocketPair, join_queue_pairs, join_sockets, moves_of
@@ -38,6 +39,8 @@ _NCCL = ("libnccl.", "librccl.")
 _RUNTIMES = (("libopen-pal", "Open MPI"), ("libmpich.", "MPICH"), ("libnccl.", "NCCL"), ("librccl.", "RCCL"))
 #: PyTorch's own, which Gloo is a part of. Ranks that torch's variables tell have no MPI, though Debian's links one.
 _GLOO = ("libgloo", "libtorch_cpu")
+#: What a batch system gives to its jobs; captures keep these names.
+_BATCH_JOB = frozenset(("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
 
 
 class _Moved(NamedTuple):
@@ -63,7 +66,9 @@ def judge_watches(target: str, watches: Sequence[JobWatch]) -> JobVerdict:
     jobs = [_Job(number, parts, links, book) for number, parts in enumerate(_jobs(watches), 1)]
     layers = [job.layer() for job in jobs]
     problems = [problem for watch in watches for problem in _problems(watch, several=len(watches) > 1)]
-    return combine(target, layers, book, [*problems, *(problem for job in jobs for problem in job.problems)])
+    answer = combine(target, layers, book, [*problems, *(problem for job in jobs for problem in job.problems)])
+    variables = {name for watch in watches for ranks in watch.jobs for name in ranks.environment}
+    return fitted(answer, places_of(variables & _BATCH_JOB))
 
 
 def _problems(watch: JobWatch, *, several: bool) -> Iterator[Problem]:

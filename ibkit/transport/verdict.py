@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 
 from ibkit.errors import UnreadableInput
@@ -53,10 +53,10 @@ _SHOW_DEVICE = frozenset(
 _NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
 #: Layers of the backends that a framework names.
 _BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
-#: Lists of hosts by who says them, the closest to the ranks first.
+#: Lists of hosts by who says them, the closest to the ranks first. Slurm's do not tell how many ranks a host has room for.
+_BY_SLURM = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "scontrol")
 _ALLOCATIONS = (
-    ("SLURM_STEP_NODELIST",), ("command",), ("file",),
-    ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS", "LSB_MCPU_HOSTS", "scontrol", "qstat", "bjobs"),
+    ("SLURM_STEP_NODELIST",), ("command",), ("file",), ("LSB_HOSTS", "LSB_MCPU_HOSTS", "qstat", "bjobs"), _BY_SLURM,
 )  # fmt: skip
 _MAX_ALLOCATIONS = 1000
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
@@ -158,33 +158,36 @@ class _Heap:
 
     def sizes(self) -> Known:
         """Numbers of ranks and hosts that the environment, the command lines or lists of hosts tell, if they agree."""
-        ranks: set[int] = set()
+        ranks: dict[str, int] = {}
         hosts: set[int] = set()
         for setting in self.counts:
             if setting.value.isdigit() and len(setting.value) < 8:
-                (hosts if setting.name in _NODE_COUNTS else ranks).add(int(setting.value))
-        count = ranks.pop() if len(ranks) == 1 else None
-        listed = self._listed()
-        used = listed.used(count) if listed else None
-        if used is not None:
-            hosts.add(used)
+                if setting.name in _NODE_COUNTS:
+                    hosts.add(int(setting.value))
+                else:
+                    ranks[setting.name] = int(setting.value)
+        counts = set(ranks.values())
+        count = counts.pop() if len(counts) == 1 else None
+        kind, listed = self._listed()
+        used = None
+        if listed is not None:
+            if kind == _BY_SLURM:  # whose launchers fill a node before they take the next one
+                listed = listed._replace(slots=ranks.get("SLURM_NTASKS", ranks.get("SLURM_NPROCS")))
+            is_open = kind == _BY_SLURM and listed.slots is None and count is not None and len(listed.names) > 1
+            used = None if is_open else listed.used(count)
+            hosts |= {used} if used is not None else set()
         agreed = hosts.pop() if len(hosts) == 1 else None
+        if len(set(ranks.values())) > 1 and agreed != 1:
+            agreed = None  # how many ranks there are is not known, so neither is on how many hosts
         return Known(count, agreed, listed.names if listed and used == agreed == len(listed.names) else ())
 
-    def _listed(self) -> Hosts | None:
-        """The list of hosts that is closest to the ranks, if all of its kind name the same ones."""
+    def _listed(self) -> tuple[tuple[str, ...], Hosts | None]:
+        """The list of hosts that is closest to the ranks, if all of its kind name the same ones, and the kind."""
         for kind in _ALLOCATIONS:
             found = {frozenset(hosts.names): hosts for source, hosts in self.allocations if source in kind}
             if found:
-                return next(iter(found.values())) if len(found) == 1 else None
-        return None
-
-    def signs(self, book: Book) -> Iterator[str]:
-        """What may tell the batch system or the container of the ranks."""
-        yield from (mark.text for mark in self.launches)
-        yield from (setting.name for setting in self.counts)
-        yield from (source for source, _ in self.allocations)
-        yield from (item.text for item in book.evidence)
+                return kind, next(iter(found.values())) if len(found) == 1 else None
+        return (), None
 
     def has_paths(self) -> bool:
         """Whether processes say by what they reach others."""
@@ -270,7 +273,7 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
         layers.append(_beside(layer, layers))
     layers += _foreign_layers(heap, layers)
     heap.problems += problems
-    return combine(job.target, layers, book, heap.problems, places_of(heap.signs(book)))
+    return fitted(combine(job.target, layers, book, heap.problems), places_of(heap.signs(book)))
 
 
 def _context(heap: _Heap, known: Known) -> providers.Context:
@@ -293,9 +296,7 @@ def _beside(layer: Layer, others: list[Layer]) -> Layer:
     return layer
 
 
-def combine(
-    target: str, layers: list[Layer], book: Book, problems: list[Problem], places: Sequence[str] = ()
-) -> JobVerdict:
+def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
     """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
 
     What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that; nor
@@ -312,8 +313,7 @@ def combine(
         verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
     status = min((layer.status for layer in layers), key=STATUSES.index)
     step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
-    mended = tuple(fitted(layer, book.evidence, places) for layer in layers)
-    return JobVerdict(target, verdict, status, mended, book.evidence, step, tuple(problems))
+    return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))
 
 
 def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
