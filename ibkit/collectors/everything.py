@@ -19,6 +19,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
 from ibkit.collectors.path import record_ways
 from ibkit.collectors.path_records import collect_path_records
+from ibkit.collectors.running_jobs import running_jobs
 from ibkit.collectors.subnet_manager import collect_subnet_managers
 from ibkit.errors import IbkitError
 from ibkit.parsers.base import Problem
@@ -34,6 +35,7 @@ OF_A_HOST: tuple[tuple[str, Callable[[Source, str], Sequence[Problem]]], ...] = 
     ("devices and ports", lambda source, host: collect_hcas(source, host).problems),
     ("modules of the ports", lambda source, host: collect_host_hardware(source, collect_hcas(source, host)).problems),
     ("users of the devices", lambda source, host: collect_consumers(source, host).problems),
+    ("parallel jobs", lambda source, host: _jobs(source)),
     ("address cache (ibacm)", lambda source, host: collect_acm(source).problems),
     ("neighbours, routes and names", lambda source, host: collect_address_problems(source)),
     ("tools and rights", lambda source, host: collect_checks(source, host).problems),
@@ -68,6 +70,12 @@ def record_site(site: Site, tell: Callable[[str], None]) -> tuple[Recorded, list
     subnet = _recording(site.subnet)
     problems += _record_subnets(_asked(site.subnet, subnet), tell)
     return Recorded(*_origin(site), tuple(hosts), subnet, site.job, site.origin.note), problems
+
+
+def _jobs(source: Source) -> Sequence[Problem]:
+    """Jobs that are there or not: neither is a problem."""
+    running_jobs(source)
+    return ()
 
 
 def watch_live(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from support.answers import Answers
@@ -12,7 +13,10 @@ from support.answers import Answers
 from ibkit.collectors.running_jobs import running_jobs
 from ibkit.sources.base import Entry
 from ibkit.sources.live import LiveSource
+from ibkit.sources.opening import open_site
 from ibkit.sources.private import reduced_file
+from ibkit.sources.recording import RecordingSource
+from ibkit.sources.writer import Recorded, write_capture
 
 
 def host(*processes: tuple[int, str, int, str], commands: dict[int, str] | None = None) -> Answers:
@@ -107,6 +111,16 @@ def test_command_lines_lose_their_secrets() -> None:
         b"mpirun", b"-x", b"UCX_TLS=tcp", b"-x", b"AWS_KEY=removed", b"--api-token", b"removed", b"--password=removed",
         b"--key-file", b"k", b"lr=removed", b"",
     ]  # fmt: skip
+
+
+def test_a_capture_shows_the_same_jobs(tmp_path: Path) -> None:
+    rank = "PMIX_NAMESPACE=7 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0"
+    asked = RecordingSource(host((20, "orted", 1, ""), (21, "a.out", 20, rank), commands={21: "./a.out in"}))
+    jobs = running_jobs(asked)
+    assert len(jobs) == 1
+    write_capture(str(tmp_path / "c"), Recorded("n", None, (("n", asked),), RecordingSource(Answers({}))))
+    (replayed,) = open_site(str(tmp_path / "c")).hosts
+    assert running_jobs(replayed.source) == jobs
 
 
 @pytest.mark.needs("mpich")

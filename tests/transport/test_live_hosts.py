@@ -226,6 +226,7 @@ def quiet_numbers(packets: list[int], *others: str) -> Seen:
         (quiet_numbers([1000, 51_000], qp(50, 51, None, None, pid=4000)), "unknown"),  # somebody else's process
         (quiet_numbers([1000, 51_000], IPOIB_QP.replace("ib_ipoib", "ko2iblnd")), "unknown"),  # Lustre
         (quiet_numbers([1000, 51_000], IPOIB_QP), "ib"),  # an IPoIB that moved nothing
+        (quiet_numbers([1000, 51_000], qp(44, None, None, None, kind="UD")), "ib"),
     ],
 )
 def test_packets_of_a_port_that_nobody_else_uses(host: Seen, verdict: str) -> None:
