@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from support.fattree import HCA_BASE, SWITCH_BASE, two_levels
 from support.ibsim import simulation
+from support.tui_captures import settled
 from support.tui_pilot import Driver
 
+from ibkit.model.ids import Guid
 from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
@@ -32,12 +34,13 @@ async def test_a_link_that_goes_down_is_gone_after_a_refresh(tmp_path: Path, mon
             await tui.until("LIVE", 60.0)
             while app.snapshot.waiting:
                 await pilot.pause(0.05)
-            assert "c006 mlx5_0 [1] -- MF0;swib-l002:MQM8700/U1 [2]" in tui.screen
-            assert "link at 1x HDR, one lane only" in tui.screen
+            assert "c006 mlx5_0" in tui.screen
+            assert "1x HDR" in tui.screen
             await tui.press("5")
             assert tui.row[0] == "master"
             await tui.press("0")
             assert tui.title.startswith("Links   32 links")
+            fabric.console(f'PerformanceSet "S-{SWITCH_BASE:016x}"[2] PortCounters.SymbolErrorCounter=4711')
             fabric.console(f'Unlink "S-{SWITCH_BASE:016x}"[5]')
             await tui.press("r")
             await tui.until("Links 31 links", 60.0)
@@ -46,4 +49,18 @@ async def test_a_link_that_goes_down_is_gone_after_a_refresh(tmp_path: Path, mon
             await tui.press("enter", "enter")
             port = next(row for row in app.screen.table.table.rows if row.values[0] == 5)
             assert port.values[1] == "no link"
+            await tui.press("3")
+            await tui.until("between two samples", 60.0)
+            assert tui.row[:4] == ("MF0;swib-l001:MQM8700/U1", 2, 4711, 4711), "an error that came in between"
+            assert "SymbolErrorCounter 4711 (+4711)" in tui.words
+            await tui.press("2", "2", "E")
+            assert tui.title.startswith("Fabric: only erroring   1 of ")
+            assert tui.row[:3] == ("MF0;swib-l001:MQM8700/U1", 2, "up"), "with the filter for l001"
+            await tui.press("E", "escape")
+            for number in (0, 15):
+                app.screen.table.go_to(Guid(HCA_BASE + 16 * number))
+                await tui.press("m")
+            await tui.press("X")
+            await settled(tui)
+            assert "c001 mlx5_0 can talk to c016 mlx5_0" in tui.words, "by the forwarding tables, asked for now"
     collecting.stop()
