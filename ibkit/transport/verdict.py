@@ -189,6 +189,13 @@ class _Heap:
                 return kind, next(iter(found.values())) if len(found) == 1 else None
         return (), None
 
+    def signs(self, book: Book) -> Iterator[str]:
+        """What may tell the batch system or the container of the ranks."""
+        yield from (mark.text for mark in self.launches)
+        yield from (setting.name for setting in self.counts)
+        yield from (source for source, _ in self.allocations)
+        yield from (item.text for item in book.evidence)
+
     def has_paths(self) -> bool:
         """Whether processes say by what they reach others."""
         return bool(self.mpi.tables) or any(
