@@ -7,7 +7,8 @@ whose lines tell. Sources: pmodels/mpich src/mpid/ch3/channels, MVAPICH2 2.3's u
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 
 from ibkit.parsers.job_facts import Build, Provider, Setting
 from ibkit.transport.evidence import Mark
@@ -39,6 +40,11 @@ def carriers(builds: Iterable[tuple[Build, Mark]]) -> list[tuple[Provider, Mark]
         for build, mark in known
         if not any(other.startswith(build.device + ":") for other in exact)
     ]
+
+
+def may_use_libfabric(builds: Collection[tuple[Build, Mark]]) -> bool:
+    """Whether one of them has libfabric among its network modules, or none is known."""
+    return not builds or any("ofi" in re.split("[:,]", build.device) for build, _ in builds)
 
 
 def word(provider: Provider) -> str:

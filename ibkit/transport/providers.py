@@ -89,7 +89,8 @@ class Evidence:
     def runs(self, launches: Sequence[Mark]) -> list[Group]:
         """The facts of each run: a command line or a header stands between two of them.
 
-        Where no run says anything, what a build of MPICH tells is the only run's.
+        Where no run says anything, what a build of MPICH tells is the only run's; so it is where libfabric speaks,
+        which that build does not use.
         """
         before = Launches(launches), Launches(self.headers)
         groups: dict[tuple[int, ...], Group] = {}
@@ -107,9 +108,10 @@ class Evidence:
                     group.shared_memory.append(mark)
         spoken = [groups[key] for key in sorted(groups) if groups[key].providers or groups[key].shared_memory]
         own = [group for group in spoken if group.shared_memory or not _are_libraries(group.providers)]
-        if spoken:
+        builds = [(fact, mark) for fact, mark in self.facts if isinstance(fact, Build)]
+        if own or (spoken and mpi_builds.may_use_libfabric(builds)):
             return own or spoken
-        built = mpi_builds.carriers((fact, mark) for fact, mark in self.facts if isinstance(fact, Build))
+        built = mpi_builds.carriers(builds)
         return [Group(built, [place for group in groups.values() for place in group.places], [])] if built else []
 
 
