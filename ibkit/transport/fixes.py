@@ -21,6 +21,8 @@ _SIGNS = {
     "pbs": re.compile(r"\bPBS_|\bqstat\b"),
     "lsf": re.compile(r"\bLSB_|\bbjobs\b"),
 }
+#: What reads the other's settings, too.
+_LIKE = {"RCCL": "NCCL"}
 _NUMBERS = re.compile(r"\d{1,6}")
 
 
@@ -37,7 +39,7 @@ def fix_for(id: str, runtime: str | None = None, version: str | None = None, pla
     'Open MPI 4.1.2 or later; stop-gap: --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any'
     """
     fitting = [fix for fix in BY_ID[id].fixes if _fits(fix, runtime, version, places)]
-    return max(fitting, key=lambda fix: _weight(fix, places)).text
+    return max(fitting, key=lambda fix: _weight(fix, runtime, places)).text
 
 
 def fitted(answer: JobVerdict, places: Sequence[str] = ()) -> JobVerdict:
@@ -74,7 +76,11 @@ def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -
 
 
 def _fits(fix: Fix, runtime: str | None, version: str | None, places: Sequence[str]) -> bool:
-    if (fix.place is not None and fix.place not in places) or fix.runtime not in (None, runtime):
+    if (fix.place is not None and fix.place not in places) or fix.runtime not in (
+        None,
+        runtime,
+        _LIKE.get(runtime or ""),
+    ):
         return False
     if fix.since is None and fix.before is None:
         return True
@@ -84,9 +90,10 @@ def _fits(fix: Fix, runtime: str | None, version: str | None, places: Sequence[s
     return (fix.since is None or known >= _key(fix.since)) and (fix.before is None or known < _key(fix.before))
 
 
-def _weight(fix: Fix, places: Sequence[str]) -> tuple[int, bool, bool]:
+def _weight(fix: Fix, runtime: str | None, places: Sequence[str]) -> tuple[int, int, bool]:
     place = len(places) - places.index(fix.place) if fix.place else 0
-    return place, fix.runtime is not None, fix.since is not None or fix.before is not None
+    own = 0 if fix.runtime is None else 2 if fix.runtime == runtime else 1
+    return place, own, fix.since is not None or fix.before is not None
 
 
 def _key(version: str) -> list[int]:
