@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Container, Horizontal
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: An 80x24 terminal with a status line of tmux and one of the shell's still fits (columns, lines).
 LEAST_WIDTH, LEAST_HEIGHT = 80, 22
+#: From this width on what is told of a row stands beside the table (columns).
+BESIDE_WIDTH = 180
 #: The keys of the last line, in their order.
 KEYS = (
     "page.ask",
@@ -96,8 +98,9 @@ class PageScreen(Screen[None]):
             yield Bar(id="filter-caption")
             yield Input(id="filter", compact=True, placeholder="words, !word hides; enter keeps, esc clears")
         yield LinePane(id="head")
-        yield LineTable(id="table")
-        yield LinePane(id="detail")
+        with Container(id="body"):
+            yield LineTable(id="table")
+            yield LinePane(id="detail")
         yield ActionBar(id="keys")
         yield Bar(id="too-small")
 
@@ -106,12 +109,18 @@ class PageScreen(Screen[None]):
         self.query_one("#filter-caption", Bar).show(line(span(" filter ", "key")))
         self.set_class(self.page.detail_rows < 0, "-with-detail")
         self.set_class(not self.page.detail_rows, "-without-detail")
-        if self.page.detail_rows > 0:
-            self.query_one("#detail").styles.height = self.page.detail_rows + 1
+        self._place_detail(self.app.size.width)
         self._is_laid_out = True
         self.table.opens = self.page.opens
         self.refresh_page()
         self.table.focus()
+
+    def _place_detail(self, width: int) -> None:
+        """Below the table, or beside it where there is room for both."""
+        is_beside = width >= BESIDE_WIDTH
+        self.set_class(is_beside, "-beside")
+        if self.page.detail_rows > 0:
+            self.query_one("#detail").styles.height = None if is_beside else self.page.detail_rows + 1
 
     def on_resize(self, event: events.Resize) -> None:
         """Below the least size one line says so; nothing is drawn into a ruin."""
@@ -120,6 +129,7 @@ class PageScreen(Screen[None]):
         text = f"needs {LEAST_WIDTH}x{LEAST_HEIGHT}, is {size.width}x{size.height}"  # fits in 20 columns
         self.query_one("#too-small", Bar).show(line(text))
         self.set_class(is_small, "-too-small")
+        self._place_detail(size.width)
         if self.page.fits_size and self.is_current:
             self.refresh_page()
 

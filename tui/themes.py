@@ -61,7 +61,12 @@ Bar, ActionBar, LineTable, LinePane { background: $background; }
 #title-row { height: 1; }
 .-without-table #table { display: none; }
 .-without-table #head { height: 1fr; max-height: 100%; }
+#body { height: 1fr; }
 .-with-detail #table { height: auto; max-height: 50%; }
+.-without-table #body { display: none; }
+.-beside #body { layout: horizontal; }
+.-beside #table { width: 2fr; height: 1fr; max-height: 100%; }
+.-beside #detail { width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; }
 .-too-small > * { display: none !important; }
 .-too-small > #too-small { display: block !important; }
 LineTable, LinePane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; overflow-x: auto; }

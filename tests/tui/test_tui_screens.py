@@ -289,6 +289,19 @@ async def test_a_terminal_that_grows_gets_its_screen() -> None:
         assert "From GUID" in tui.lines[3], "more room, more columns"
 
 
+async def test_the_detail_is_beside_the_table_where_there_is_room() -> None:
+    async with running("host", size=(120, 40)) as tui:
+        row = next(line for line in tui.lines if "mlx5_0/1" in line)
+        assert "fe80:" not in row
+        await tui.pilot.resize_terminal(200, 60)
+        await tui.pilot.pause()
+        beside = [line for line in tui.lines if "mlx5_" in line or "HCA" in line]
+        assert any(len(line) > 140 for line in beside), tui.screen
+        await tui.pilot.resize_terminal(120, 40)
+        await tui.pilot.pause()
+        assert max(map(len, tui.lines)) <= 120
+
+
 async def test_wide_shows_all_columns_and_scrolls_sideways() -> None:
     async with running("links", size=(80, 24)) as tui:
         assert "w: " in tui.title
