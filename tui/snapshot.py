@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ibkit.collectors.running_jobs import RunningJob
     from ibkit.tui.counting import Counted
     from ibkit.tui.diagnosing import Diagnosed
+    from ibkit.tui.view.cache import CacheContents
     from ibkit.tui.view.excerpt import Excerpt
 
 T = TypeVar("T")
@@ -156,9 +157,9 @@ class Snapshot(NamedTuple):
         """What is known of each port beside the topology."""
         return self.readings.get(PORTS, Reading())
 
-    def path(self, a: Mark, b: Mark) -> Reading[Path | str]:
-        """The way between two ports, or why there is none to ask for; nothing yet where nobody asked."""
-        return self.readings.get(path_part(a, b), Reading())
+    def path(self, a: Mark, b: Mark) -> Reading[Path | str] | None:
+        """The way between two ports, or why there is none to ask for; None where nobody asked."""
+        return self.readings.get(path_part(a, b))
 
     @property
     def resolutions(self) -> list[Reading[Resolution]]:
@@ -213,6 +214,11 @@ def tasks_of(site: Site, earlier: Site | None = None, expect: Callable[[], str |
 def asked_job_task(site: Site, target: str) -> Task:
     """Judge a log, a job's folder, or processes that run."""
     return Task(Part(ASKED_JOB, target), partial(_asked_job, site, target))
+
+
+def cache_task() -> Task:
+    """Read the user's cache of addresses."""
+    return Task(Part(CACHE), _cache)
 
 
 def line_part(job: Part, file: str, number: int) -> Part:
@@ -330,6 +336,15 @@ def _line(site: Site, target: str | None, file: str, number: int) -> Excerpt:
     from ibkit.tui.judging import read_line
 
     return read_line(site, raw_log(site), target, file, number)
+
+
+def _cache() -> CacheContents:
+    from ibkit.resolve.cache import AddressCache, default_path
+    from ibkit.tui.view.cache import CacheContents
+
+    path = default_path()
+    with AddressCache(path) as cache:
+        return CacheContents(path, tuple(cache.all()), time.time())
 
 
 def _running_jobs(source: Source) -> tuple[RunningJob, ...]:

@@ -297,3 +297,20 @@ async def test_leaves_keep_their_place_when_the_fabric_is_read_anew() -> None:
         await tui.pilot.pause()
         assert tui.app.screen.table.key == before
         assert LEAVES[0] in keys(tui)
+
+
+async def test_another_frame_was_not_asked_for_the_way() -> None:
+    async with showing(FAT_TREE, "fabric") as tui:
+        for guid in (0x0C42A10300000000, 0x0C42A10300000010):
+            tui.app.screen.table.go_to(guid)
+            await tui.press("m")
+        await tui.press("X")
+        await settled(tui)
+        readings = {part: reading for part, reading in tui.app.snapshot.readings.items() if part.kind != "path"}
+        tui.app.snapshot = tui.app.snapshot._replace(readings=readings)
+        tui.app._take({})
+        await tui.pilot.pause()
+        assert "esc, then X asks it" in tui.words
+        await tui.press("escape", "X")
+        await settled(tui)
+        assert "c001 mlx5_0 can talk to c002 mlx5_0" in tui.words

@@ -26,6 +26,8 @@ class PathPage(Page):
         from ibkit.tui.view import path
 
         reading = snapshot.path(*self._ends)
+        if reading is None:
+            return Content(empty="this frame was not asked for the way: esc, then X asks it")
         if isinstance(reading.value, str):
             return Content(empty=f"{reading.value}; m on a row of the node's own page marks one port")
         if reading.value is None:
@@ -36,7 +38,8 @@ class PathPage(Page):
         """Both ends of the hop."""
         from ibkit.tui.view import path
 
-        found = snapshot.path(*self._ends).value
+        reading = snapshot.path(*self._ends)
+        found = reading.value if reading is not None else None
         if found is None or isinstance(found, str) or not isinstance(key, path.HopKey):
             return []
         return path.hop_lines(found, key.hop)
