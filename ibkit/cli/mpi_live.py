@@ -36,10 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def is_running(args: argparse.Namespace) -> bool:
-    """Whether the target names running processes; a file of that name is a log."""
+    """Whether the target names running processes; a file of that name is a log. Raises IbkitError for lone --hosts."""
     from ibkit.collectors.ranks import TARGET
 
-    return bool(args.target and TARGET.fullmatch(args.target)) and not os.path.exists(args.target)
+    is_one = bool(args.target and TARGET.fullmatch(args.target)) and not os.path.exists(args.target)
+    if args.hosts is not None and (not is_one or args.from_path is not None):
+        raise IbkitError("--hosts is for running jobs: ibkit check-mpi-transport slurm:JOBID --hosts 'n[01-16]'")
+    return is_one
 
 
 def look(args: argparse.Namespace) -> int:

@@ -436,6 +436,7 @@ def test_a_host_that_answers_badly_is_told(
         (["--hosts", "n[1-", "running"], "--hosts: "),
         (["--hosts=-oProxyCommand=x", "running"], "no set of hosts"),
         (["--hosts", "job", "running"], "only Slurm tells"),
+        (["--hosts", "far1", __file__], "--hosts is for running jobs"),
         (["--hosts", "far1", "--rsh", "no-such-shell-here", "running"], "is not installed"),
         (["--hosts", "far1", "--rsh", "'", "running"], "--rsh: "),
     ],
