@@ -49,7 +49,7 @@ def running_jobs(source: Source, processes: JobProcesses | None = None) -> tuple
         parent = next(table.above(pid), None)
         if parent is not None and not table.is_launcher(pid) and table.is_launcher(parent):
             groups.setdefault(f"parent:{parent}", {})[pid] = None
-    users = _users(source)
+    users = _users(source) if groups else {}
     found = []
     for key, ranks in groups.items():
         first = min(ranks)
