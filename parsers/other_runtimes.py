@@ -23,6 +23,7 @@ _MARKS = (
         "mpi",
     ),
     (r"provider: [^,]{1,60}, score = ", "MPICH", "mpi"),
+    (r"CRAY MPICH version \d", "Cray MPICH", "mpi"),
     (r"libfabric:(?:\d+:)?[^\s:]{1,60}:", "libfabric", "mpi"),
 )
 _PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
@@ -34,7 +35,7 @@ _SHAPES = re.compile(
         re.escape(shape(mark))
         for mark in (
             b"MPI startup()", b"Intel(R) MPI", b"MVAPICH", b"MV2_", b":mpi_rank_", b"==== Capability set",
-            b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"provider: ", b"libfabric:",
+            b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"CRAY MPICH", b"provider: ", b"libfabric:",
             b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
             b"Fatal error in MPIR_Init",
         )

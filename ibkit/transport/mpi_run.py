@@ -37,6 +37,7 @@ _STEPS = {
     "Open MPI": _OPENMPI_STEP,
     "UCX": "run again with UCX_LOG_LEVEL=info (UCX 1.7 or later) for all ranks",
     "MPICH": "run again with UCX_LOG_LEVEL=info (ch4:ucx) or MPIR_CVAR_DEBUG_SUMMARY=2 (ch4:ofi, MPICH 4.3 or later)",
+    "Cray MPICH": "run again with MPICH_OFI_VERBOSE=1",
     "Intel MPI": "run again with I_MPI_DEBUG=3, and with UCX_LOG_LEVEL=info where the provider is mlx",
     "MVAPICH": "run again with MV2_SHOW_ENV_INFO=2; MVAPICH 3 and later: UCX_LOG_LEVEL=info",
     "libfabric": "run again with FI_LOG_LEVEL=info and the MPI's own debug level",

@@ -208,7 +208,8 @@ def _verdict(
     if hosts == 1:
         if group.shared_memory:
             return "shm", None
-        return "unknown", "one host, and nothing says that its ranks share memory: run again with I_MPI_DEBUG=10"
+        step = "run again with I_MPI_DEBUG=10" if runtime == "Intel MPI" else _LIVE_STEP
+        return "unknown", f"one host, and nothing says that its ranks share memory: {step}"
     if hosts is None:
         return "unknown", _HOSTS_STEP.get(runtime, _ANY_HOSTS_STEP)
     if not named:
