@@ -13,6 +13,7 @@ from ibkit.model.congestion import with_congestion
 from ibkit.model.counters import FabricCounters, PortCounters, change_between
 from ibkit.model.ids import Guid
 from ibkit.rules.evidence import Collected
+from ibkit.rules.expectation_file import read_expectations
 from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.diagnosing import Diagnosed, Sample
@@ -46,8 +47,97 @@ async def test_findings_worst_first_with_their_evidence_and_rule(size: tuple[int
         assert "fabric" in tui.screen
         assert "15 switches" in tui.screen
         await tui.press("enter")
-        for word in ("severity", "evidence", "why", "next", "The rule"):
+        for word in ("severity", "evidence", "why"):
             assert word in tui.screen
+        assert tui.row[0] == "evidence"
+        await tui.press("x")
+        for word in ("means", "threshold", "source"):
+            assert word in tui.screen
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_member_is_opened_and_waived_after_two_questions_and_a_look(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with fat_tree(size, "findings") as tui:
+        rows = tui.app.screen.table.table.rows
+        incident = next(row.key for row in rows if row.values[4])
+        tui.app.screen.table.go_to(incident)
+        await tui.press("enter")
+        assert tui.title.startswith(f"Findings > {incident.rule} {incident.name}")
+        await tui.press("G")
+        assert tui.row[:2] == (incident.members[-1].severity, incident.members[-1].rule)
+        await tui.press("escape", "W")
+        assert "expectations.toml" in tui.screen
+        await tui.press("enter")
+        await tui.type("cable is ordered")
+        await tui.press("enter", "enter")
+        await tui.until("W writes them")
+        assert "[[waivers]]" in tui.screen
+        assert not list(tmp_path.iterdir()), "nothing is written before it was seen"
+        await tui.press("W")
+        for _ in range(200):
+            waived = [row for row in tui.app.screen.table.table.rows if row.values[0] == "waived"]
+            if waived:
+                break
+            await tui.pilot.pause(0.02)
+        assert {row.values[1] for row in waived} == {incident.rule, *(one.rule for one in incident.members)}
+        assert incident not in [row.key for row in tui.app.screen.table.table.rows]
+        tui.app.screen.table.go_to(waived[0].key)
+        await tui.pilot.pause()
+        assert "cable is ordered" in tui.screen
+        assert len(read_expectations("expectations.toml").waivers) == 1 + len(incident.members)
+
+
+async def test_escape_writes_nothing_and_a_bad_day_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with fat_tree(page="findings") as tui:
+        await tui.press("W", "escape")
+        assert tui.title.startswith("Findings   ")
+        await tui.press("W", "enter", "b", "enter", *["backspace"] * 8)
+        await tui.type("soon")
+        await tui.press("enter")
+        await tui.until("soon is no day")
+        await tui.press("W")
+        assert not list(tmp_path.iterdir())
+
+
+async def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "expectations.toml").write_text("mine\n")
+    async with fat_tree(page="findings") as tui:
+        await tui.press("W", "enter", "b", "enter", "enter")
+        await tui.until("not TOML")
+        await tui.press("W")
+        assert (tmp_path / "expectations.toml").read_text() == "mine\n"
+
+
+async def test_others_who_look_on_are_not_offered_to_write() -> None:
+    app = IbkitApp(open_site(str(FAT_TREE)), page="findings", read_only=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        tui = Driver(app, pilot)
+        while app.snapshot.waiting:
+            await pilot.pause(0.02)
+        await tui.press("W")
+        assert "waive" not in tui.lines[-1]
+        assert tui.app.page_screen is not None
+        assert "x explain" in tui.lines[-1]
+        await tui.press("7", "o")
+        assert tui.app.page_screen is not None, "nobody reads files here at another's wish"
+
+
+async def test_expectations_are_read_and_their_waivers_hold(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text('format = "ibkit-expect/1"\n[[waivers]]\nrule = "R05"\nwhere = "*"\nwhy = "old cables"\n')
+    app = IbkitApp(open_site(str(FAT_TREE)), page="findings", expect=str(path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        while app.snapshot.waiting:
+            await pilot.pause(0.02)
+        await pilot.pause()
+        waived = [row for row in app.screen.table.table.rows if row.values[0] == "waived"]
+        assert [row.values[1] for row in waived] == ["R05"]
+        assert not [row for row in app.screen.table.table.rows if row.values[:2] == ("warning", "R05")]
 
 
 async def test_undecided_rules_say_what_is_missing() -> None:

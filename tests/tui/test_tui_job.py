@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
-from support.tui_scenes import small_job
+from support.tui_pilot import SIZES, Driver
+from support.tui_scenes import site, small_job
 
+from ibkit.collectors.running_jobs import RunningJob
 from ibkit.export.mpi_sentence import sentence
+from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import STATUSES, VERDICTS, JobVerdict, Layer, Pair
 from ibkit.sources.opening import open_site
-from ibkit.tui.snapshot import read_all
+from ibkit.tui.app import IbkitApp
+from ibkit.tui.snapshot import FABRIC, MANAGERS, RUNNING, Part, Task, read_all
+from ibkit.tui.view import matrix
+from ibkit.tui.view.excerpt import excerpt_of
 from ibkit.tui.view.job import STATUS_LEVELS, notices, page
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN
 from ibkit.tui.view.lines import plain
 
 JOBS = Path(__file__).parent.parent.parent / "fixtures" / "jobs"
+FAT_TREE = Path(__file__).parent.parent.parent / "fixtures" / "fat-tree"
 
 
 def test_every_status_has_a_level() -> None:
@@ -58,15 +66,136 @@ def test_layers_of_several_jobs_are_told_apart() -> None:
     assert "job 2, nccl  TCP, not RDMA: a fall-back" in text
 
 
-def test_rare_pairs_come_first_and_a_crowd_is_cut() -> None:
-    pairs = (*(Pair(f"n{i:03}", "n999", "ib") for i in range(100)), Pair("n007", "n008", "tcp"))
-    text = [
-        plain(line).strip()
-        for line in page(JobVerdict("x", "mixed", "mixed", (Layer("mpi", "mixed", "mixed", pairs=pairs),)))
-    ]
-    first, second = [line for line in text if line.startswith("pairs")]
-    assert first.endswith("tcp: n007 - n008")
-    assert second.endswith("and 88 more")
+def layer_of(*pairs: Pair) -> Layer:
+    hosts = tuple(dict.fromkeys(host for pair in pairs for host in (pair.a, pair.b)))
+    return Layer("mpi", "mixed", "mixed", hosts=hosts, pairs=pairs)
+
+
+def test_what_differs_is_a_group_of_its_own_in_the_picture() -> None:
+    names = [f"n{number}" for number in range(1, 9)]
+    pairs = [Pair(a, b, "tcp" if "n7" in (a, b) else "ib") for i, a in enumerate(names) for b in names[i + 1 :]]
+    layer = layer_of(*pairs)
+    text = [plain(line) for line in page(JobVerdict("x", "mixed", "mixed", (layer,)))]
+    rows = [line.split() for line in text if line.strip().startswith("(") and "n" in line]
+    assert rows == [["(1)", "n[1-6,8]", "ib", "tcp"], ["(2)", "n7", "tcp", "-"]]
+
+
+def test_the_matrix_is_square_and_says_what_is_not_known() -> None:
+    layer = layer_of(Pair("a", "b", "ib"), Pair("b", "c", "ib"), Pair("a", "a", "shm"))
+    made = matrix.table(fold(layer))
+    assert len(made.columns) == len(made.rows) + 1
+    texts = {str(value) for row in made.rows for value in row.values[1:]}
+    assert any("*" in text for text in texts), "a - c is not known"
+    assert any("shm" in text for text in texts)
+    assert matrix.level_of("ib*") == OK
+    assert matrix.level_of("ib | ?") == UNKNOWN
+
+
+def test_lines_of_a_log_around_one() -> None:
+    data = b"".join(b"line %d \xff\n" % number for number in range(1, 100_001)) + b"the end"
+    found = excerpt_of(io.BytesIO(data), 70_000)
+    assert found.first == 69_700
+    assert len(found.lines) == 601
+    assert found.lines[300] == "line 70000 \\xff"
+    assert excerpt_of(io.BytesIO(data), 100_001).lines[-1] == "the end"
+    assert excerpt_of(io.BytesIO(data), 1).lines[0].startswith("line 1 ")
+    with pytest.raises(ValueError, match="100001 lines, and no line 100002"):
+        excerpt_of(io.BytesIO(data), 100_002)
+
+
+def test_a_line_without_end_is_cut_and_counted_once() -> None:
+    data = b"a\n" + b"x" * (5 << 20) + b"\nlast\n"
+    found = excerpt_of(io.BytesIO(data), 3)
+    assert (found.first, [len(text) for text in found.lines]) == (1, [1, 4000, 4])
+
+
+async def settled(tui: Driver) -> None:
+    while tui.app.snapshot.waiting or tui.app.collecting.running():
+        await tui.pilot.pause(0.02)
+    await tui.pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_from_a_cell_to_the_line_in_its_file(size: tuple[int, int]) -> None:
+    """fixtures/fat-tree/README.md: two hosts over TCP, seen in lines 40 and 42 of job.log."""
+    app = IbkitApp(open_site(str(FAT_TREE)), page="jobs")
+    async with app.run_test(size=size) as pilot:
+        tui = Driver(app, pilot)
+        await settled(tui)
+        assert "TCP, not RDMA: a fall-back" in tui.screen
+        await tui.press("M")
+        assert tui.title.startswith("Jobs > mpi matrix")
+        assert tui.row == ("c[001-002]", "tcp")
+        await tui.press("enter")
+        assert tui.row[:3] == ("c001", "c002", "tcp")
+        await tui.press("enter")
+        if "evidence" not in tui.title and "line" not in tui.title:
+            await tui.press("enter")
+        await tui.press("enter")
+        await settled(tui)
+        assert "Using tcp btl for send to" in tui.screen
+        assert tui.row[0] in (40, 42)
+        await tui.press("escape", "escape")
+        assert "matrix" in tui.title or "Jobs" in tui.title
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_log_is_asked_for_and_judged_and_a_bad_one_is_told(size: tuple[int, int]) -> None:
+    app = IbkitApp(open_site(str(FAT_TREE)), page="jobs")
+    async with app.run_test(size=size) as pilot:
+        tui = Driver(app, pilot)
+        await settled(tui)
+        for target, words in (
+            (str(JOBS / "nccl-2.18-ib" / "job.log"), "as expected"),
+            ("/nonexistent", "No such file"),
+        ):
+            await tui.press("o")
+            for letter in target:
+                await pilot.press({"/": "slash", "-": "minus", ".": "full_stop", "_": "underscore"}.get(letter, letter))
+            await tui.press("enter")
+            await settled(tui)
+            assert words in tui.words
+            await tui.press("7")
+        rows = tui.app.screen.table.table.rows
+        assert [row.values[1] for row in rows] == ["log", "asked for", "asked for"], "several jobs are a list"
+        assert "could not be read" not in await tui.press("1"), "what was asked for in vain is no state of the site"
+
+
+async def test_running_jobs_are_listed_and_judged_when_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ibkit.tui.judging as judging
+
+    asked: list[str] = []
+
+    def judged(_site: object, target: str) -> JobVerdict:
+        asked.append(target)
+        return small_job()._replace(target=target)
+
+    monkeypatch.setattr(judging, "judge_target", judged)
+    job = RunningJob("run", {4711: 0, 4712: 1}, 2, 4700, "mpirun", 0, "root", "mpirun \x1b[31m./a.out")
+    tasks = [Task(Part(RUNNING, "n00"), lambda: (job,)), Task(FABRIC, lambda: None), Task(MANAGERS, lambda: None)]
+    app = IbkitApp(site("live"), page="jobs", tasks=tasks, interval_seconds=0.0)
+    async with app.run_test(size=(120, 40)) as pilot:
+        tui = Driver(app, pilot)
+        await tui.until("pid:4711")
+        assert "enter judges it" in tui.screen
+        assert "\\x1b[31m" in tui.screen
+        assert asked == []
+        await tui.press("enter")
+        await tui.until("TCP, not RDMA: a fall-back")
+        assert asked == ["pid:4711"]
+        await tui.press("u")
+        await settled_job(tui)
+        assert asked == ["pid:4711"] * 2
+        await tui.press("enter")
+        assert "select: path btl:tcp to n01" in tui.screen
+        await tui.press("7", "7")
+        assert "fall-back" in tui.row[2]
+
+
+async def settled_job(tui: Driver) -> None:
+    while tui.app.collecting.running():
+        await tui.pilot.pause(0.02)
+    await tui.pilot.pause()
 
 
 def test_only_what_is_not_as_expected_is_a_notice() -> None:

@@ -15,7 +15,7 @@ from ibkit.model.fabric import Link
 from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.help import help_lines, key_name
-from ibkit.tui.pages import NAMES, NodePage
+from ibkit.tui.pages import ALL_PAGES, NAMES
 from ibkit.tui.view.lines import plain
 
 TIME_KEYS = [
@@ -244,15 +244,14 @@ async def test_the_verdict_of_a_job(size: tuple[int, int]) -> None:
     async with running("jobs", size) as tui:
         screen = tui.screen
         for text in (
-            "x  TCP, not RDMA: a fall-back", "Open MPI 4.1.4", "tcp: n00 - n01", "shm: n00",
+            "x  TCP, not RDMA: a fall-back", "Open MPI 4.1.4", "tcp | shm*",
             "locked memory is limited to 64 KiB (memlock)", "evidence #2", "LimitMEMLOCK=infinity for slurmd",
             "add --mca btl_base_verbose 30", "job.out:17",
         ):  # fmt: skip
             assert text in screen, text
-        screen = await tui.press("down", "enter")
-        assert tui.title.startswith("Jobs > evidence #2")
-        assert "job.out:9" in screen
-        assert "The OpenFabrics (openib) BTL failed to lock memory." in screen
+        await tui.press("down", "enter")
+        assert tui.title.startswith("Jobs > job.out:9")
+        await tui.until("job.out: not readable up to line 9: it has 0 lines")  # the scene's log is empty
         await tui.press("escape")
         assert tui.title.startswith("Jobs   2 pieces")
 
@@ -456,7 +455,7 @@ async def test_the_document_lists_the_keys_as_the_help_does() -> None:
             for active in tui.app.screen.active_bindings.values():
                 if active.binding.id and active.binding.tooltip:
                     told[key_name(tui.app, active.binding)] = active.binding.tooltip
-    told |= {own.key: own.help for own in NodePage.keys}
+    told |= {own.key: own.help for page in ALL_PAGES for own in page.keys}
     for name, _, what in TIME_KEYS:  # a recording has them
         told[name] = what
     document = (FAT_TREE.parent.parent / "docs" / "tui.md").read_text()

@@ -12,7 +12,7 @@ from ibkit.tui.pages.overview import OverviewPage
 from ibkit.tui.pages.page import DetailPage, Page
 from ibkit.tui.pages.path import PathPage
 from ibkit.tui.pages.problems import ProblemsPage
-from ibkit.tui.pages.resolve import ResolvePage
+from ibkit.tui.pages.resolve import CachePage, ResolvePage
 from ibkit.tui.pages.subnet import ExitsPage, PartitionsPage, RoutesPage, SubnetPage
 
 #: The pages that a digit opens, in the order of the digits; the tenth is 0's.
@@ -23,6 +23,6 @@ PAGES: tuple[type[Page], ...] = (
 NAMES = tuple(page.name for page in PAGES)
 #: Those that rows and keys lead to, too.
 ALL_PAGES: tuple[type[Page], ...] = (
-    *PAGES, NodePage, DoctorPage, FindingPage, WaivePage, JobPage, MatrixPage, PairsPage, EvidencePage, LinePage,
-    DetailPage,
+    *PAGES, NodePage, PortPage, PathPage, PartitionsPage, RoutesPage, ExitsPage, DoctorPage, FindingPage, WaivePage,
+    JobPage, MatrixPage, PairsPage, EvidencePage, LinePage, CachePage, DetailPage,
 )  # fmt: skip
