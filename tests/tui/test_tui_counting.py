@@ -164,13 +164,13 @@ def test_rows_are_keyed_by_the_fabrics_ports() -> None:
     assert result.table is not None
     assert [(row.key, row.level) for row in result.table.rows] == [(end("s1[1]"), WARNING), (end("h1[1]"), OK)]
     assert result.table.rows[0].values[-1] == "host1 mlx5_0 port 1"
-    assert result.facts.erroring() == {end("s1[1]")}
-    assert result.facts.told_of_errors(result.facts.erroring() or ()) == "1 port whose error counters moved within 30 s"
+    assert result.facts.erroring == {end("s1[1]")}
+    assert result.facts.told_of_errors(result.facts.erroring or ()) == "1 port whose error counters moved within 30 s"
 
 
 def test_old_errors_are_no_erroring_ports_once_there_are_two_samples() -> None:
-    assert counted(taken(7, 0), taken(7, 0)).facts.erroring() == set()
-    assert counted(taken(7, 0)).facts.erroring() == {end("s1[1]")}
+    assert counted(taken(7, 0), taken(7, 0)).facts.erroring == set()
+    assert counted(taken(7, 0)).facts.erroring == {end("s1[1]")}
 
 
 def test_a_port_without_error_counters_is_unknown_and_not_well() -> None:
@@ -201,7 +201,7 @@ def test_whether_there_are_more_errors_is_told() -> None:
 def test_without_counters() -> None:
     lack = Lack("there is no record of the counters", "`ibkit capture`")
     facts = PortFacts(Diagnosed(Collected(lacks={COUNTERS: lack}), NOTHING))
-    assert facts.erroring() is None
+    assert facts.erroring is None
     assert facts.counters is None
     assert counters.table(facts, History(), None) is None
     assert counters.counter_facts(facts, ONE) == [
@@ -218,7 +218,7 @@ def test_the_index_of_the_shipped_capture() -> None:
     """fixtures/fat-tree/README.md: 4711 symbol errors and 3 link downs; all ports in one partition."""
     facts = snapshot_of(FAT_TREE).readings[PORTS].value.facts
     narrow = End(Guid(LEAF), 4)
-    assert facts.erroring() == {narrow, End(Guid(LEAF + 0x200), 22)}
+    assert facts.erroring == {narrow, End(Guid(LEAF + 0x200), 22)}
     assert facts.counters[narrow].errors == {"SymbolErrorCounter": 4711, "LinkDownedCounter": 3}
     assert {one.finding.rule for one in facts.findings[Guid(LEAF)] if one.port == 4} >= {"R06", "R20"}
     assert sum(1 for keys in facts.keys.values() if keys.is_end) == 123

@@ -48,6 +48,14 @@ class PortFacts:
         for cable in evidence.hardware.cables:
             if (end := _end_of(evidence, cable.place)) is not None:
                 self.cables[end] = cable
+        #: The ports whose error counters moved between the two samples, else those that counted any since they were
+        #: cleared, or may have; None where no counters were read.
+        self.erroring: frozenset[End] | None = None
+        if self.changes is not None:
+            self.erroring = frozenset(end for end, change in self.changes.items() if change.errors)
+        elif self.counters is not None:
+            self.erroring = frozenset(end for end, port in self.counters.items() if with_errors((port,)))
+        self._doubt = doubt_of_no_errors(collected.counters) if collected.counters is not None else None
         self.findings = _findings_by_node(evidence, sample.diagnosis.findings)
 
     def end_of(self, port: PortCounters) -> End | None:
@@ -71,16 +79,6 @@ class PortFacts:
         """Why nothing is known of cables."""
         return self.sample.collected.lacks.get(HARDWARE, _NOBODY)
 
-    def erroring(self) -> set[End] | None:
-        """The ports whose error counters moved between the two samples, else those that have counted any since they
-        were cleared, or may have; None where no counters were read.
-        """
-        if self.changes is not None:
-            return {end for end, change in self.changes.items() if change.errors}
-        if self.counters is None:
-            return None
-        return {end for end, port in self.counters.items() if with_errors((port,))}
-
     def told_of_errors(self, erroring: Iterable[End]) -> str:
         """How many ports have errors, since when, and whether that is all."""
         count = len(set(erroring))
@@ -88,8 +86,7 @@ class PortFacts:
             text = f"{_ports(count)} whose error counters moved within {self.change.seconds:.0f} s"
             return text if self.change.complete else f"{text}; not all ports are known"
         text = f"{_ports(count)} with errors since the counters were last cleared"
-        doubt = doubt_of_no_errors(self.all_counters) if self.all_counters is not None else None
-        return f"{text}; whether there are more cannot be told: {doubt}" if doubt else text
+        return f"{text}; whether there are more cannot be told: {self._doubt}" if self._doubt else text
 
 
 class PortFinding(NamedTuple):

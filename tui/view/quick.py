@@ -41,8 +41,7 @@ def quick(name: str, view: SubnetView, known: PortFacts | None, why_not: str = "
         return Quick(name, frozenset(end for link in slow for end in link[:2]), told)
     if known is None:
         return Quick(name, None, why_not)
-    erroring = known.erroring()
-    if erroring is None:
+    if known.erroring is None:
         lack = known.lack_of_counters()
         return Quick(name, None, f"which ports have errors is not known: {lack.missing}; {lack.get}")
-    return Quick(name, frozenset(erroring), known.told_of_errors(erroring))
+    return Quick(name, known.erroring, known.told_of_errors(known.erroring))

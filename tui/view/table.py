@@ -174,9 +174,12 @@ class Table:
         if order.column is None:
             return list(indices)
         values = [row.values[order.column] for row in self.rows]
-        places = _places(values)
-        keys = [places.get(value, -1) for value in values]
-        known = sorted((i for i in indices if keys[i] >= 0), key=keys.__getitem__, reverse=order.descending)
+        known = [i for i in indices if values[i] is not None]
+        keys = values
+        if not all(isinstance(values[i], int | float) for i in known):
+            places = _places(values)
+            keys = [places.get(value, -1) for value in values]
+        known.sort(key=keys.__getitem__, reverse=order.descending)
         return known + [i for i in indices if values[i] is None]
 
 
