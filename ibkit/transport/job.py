@@ -244,12 +244,12 @@ class _Utf16(_Joined):
 
 
 def allocated(environment: Mapping[str, str], source: Source) -> tuple[Hosts, ...]:
-    """The hosts that the batch system gave to a job that is started here: Slurm's step or job, else the file that PBS or
-    LSF has written. Empty where none did.
+    """The hosts that the batch system gave to a job that is started here: Slurm's, with its number of tasks, else the
+    file that PBS or LSF has written. Empty where none did.
     """
-    for name in ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"):
-        if names := expand(environment.get(name, "")):
-            return (Hosts(names),)
+    tasks = environment.get("SLURM_NTASKS", "")
+    if tasks.isdecimal() and len(tasks) < 8 and (names := expand(environment.get("SLURM_JOB_NODELIST", ""))):
+        return (Hosts(names, int(tasks)),)
     for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE"):
         if (path := environment.get(name)) and (hosts := read_hostfile(source.read(path).text or "")):
             return (hosts,)

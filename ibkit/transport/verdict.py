@@ -53,7 +53,7 @@ _SHOW_DEVICE = frozenset(
 _NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
 #: Layers of the backends that a framework names.
 _BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
-#: Lists of hosts by who says them, the closest to the ranks first. Slurm's do not tell how many ranks a host has room for.
+#: Lists of hosts by who says them, the closest to the ranks first. Slurm's do not tell how many ranks a host takes.
 _BY_SLURM = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "scontrol")
 _ALLOCATIONS = (
     ("SLURM_STEP_NODELIST",), ("command",), ("file",), ("LSB_HOSTS", "LSB_MCPU_HOSTS", "qstat", "bjobs"), _BY_SLURM,

@@ -216,9 +216,9 @@ def test_an_unreadable_log_of_a_folder_is_a_problem(tmp_path: Path, monkeypatch:
 def test_the_hosts_that_a_batch_system_gave_to_a_job_that_is_started(tmp_path: Path) -> None:
     written(tmp_path / "nodes", "n01\nn01\nn02\nn02\n")
     source = TreeSource(tmp_path)
-    assert allocated({"SLURM_JOB_NODELIST": "n[01-03]", "PBS_NODEFILE": "/nodes"}, source) == (
-        Hosts(("n01", "n02", "n03")),
-    )
+    slurm = {"SLURM_JOB_NODELIST": "n[01-03]", "SLURM_NTASKS": "12"}
+    assert allocated(slurm, source) == (Hosts(("n01", "n02", "n03"), 12),)
+    assert allocated({"SLURM_JOB_NODELIST": "n[01-03]"}, source) == ()  # how many ranks fill a node is not told
     assert allocated({"PBS_NODEFILE": "/nodes"}, source) == (Hosts(("n01", "n02"), 4),)
     assert allocated({"PBS_NODEFILE": "/gone", "HOME": "/root"}, source) == ()
 
