@@ -27,6 +27,7 @@ from ibkit.tui.view.subnet import SubnetView
 if TYPE_CHECKING:
     from ibkit.collectors.path import Path
     from ibkit.collectors.running_jobs import RunningJob
+    from ibkit.comparison.change import Comparison
     from ibkit.tui.counting import Counted
     from ibkit.tui.diagnosing import Diagnosed
     from ibkit.tui.view.cache import CacheContents
@@ -48,9 +49,13 @@ class Part(NamedTuple):
 
 
 HOST, DOCTOR = "host", "doctor"
-RESOLVE, PATH, WAIVER, ASKED_JOB, LINE, CACHE = "resolve", "path", "waiver", "job of", "line", "cache"
+RESOLVE, PATH, WAIVER, ASKED_JOB, LINE, CACHE, CHANGES = (
+    "resolve", "path", "waiver", "job of", "line", "cache", "changes since",
+)  # fmt: skip
+#: The earlier view that is the first sample of this session.
+FIRST = "first"
 #: What somebody asks for on the screen: it says nothing of how well the site is, and is read once.
-ON_REQUEST = frozenset((RESOLVE, PATH, WAIVER, ASKED_JOB, LINE, CACHE))
+ON_REQUEST = frozenset((RESOLVE, PATH, WAIVER, ASKED_JOB, LINE, CACHE, CHANGES))
 RUNNING, WATCHED = "running jobs", Part("watched job")
 FABRIC, MANAGERS, JOB, CHECK = Part("fabric"), Part("subnet managers"), Part("job"), Part("check")
 PORTS = Part("ports")
@@ -216,6 +221,16 @@ def asked_job_task(site: Site, target: str) -> Task:
     return Task(Part(ASKED_JOB, target), partial(_asked_job, site, target))
 
 
+def changes_part(then: str) -> Part:
+    """The part that what changed since then is."""
+    return Part(CHANGES, then)
+
+
+def changes_task(then: str) -> Task:
+    """Compare what is shown with a capture or frame by its path, or with the first sample of this session."""
+    return Task(changes_part(then), partial(_changes, then), (CHECK,))
+
+
 def cache_task() -> Task:
     """Read the user's cache of addresses."""
     return Task(Part(CACHE), _cache)
@@ -291,7 +306,7 @@ def _path(subnet: Source, a: str, b: str, readings: Readings) -> Path | str:
 
     view = readings.get(FABRIC, Reading()).value
     try:
-        return collect_path(subnet, a, b, known=view.fabric if view else None)
+        return collect_path(subnet, a, b, swept=view.fabric if view else None)
     except NotOne as error:
         return str(error)
 
@@ -336,6 +351,12 @@ def _line(site: Site, target: str | None, file: str, number: int) -> Excerpt:
     from ibkit.tui.judging import read_line
 
     return read_line(site, raw_log(site), target, file, number)
+
+
+def _changes(then: str, readings: Readings) -> Comparison:
+    from ibkit.tui.comparing import compare_with_then
+
+    return compare_with_then(then, readings.get(CHECK, Reading()))
 
 
 def _cache() -> CacheContents:

@@ -50,17 +50,17 @@ def collect_path(
     lid: int | None = None,
     through: Through = ANY_PORT,
     counters: bool = False,
-    known: Fabric | None = None,
+    swept: Fabric | None = None,
 ) -> Path:
     """Follow the ways between two ports, each given by LID, GUID, GID or name, and look at what must hold for them.
 
     ``lid`` is one of the LIDs of ``b``, which are several where its LMC is not 0; by default the first. ``counters``
-    reads a large saved sweep of counters, too. ``known`` is the fabric, where it was swept already. Without ``a`` and
+    reads a large saved sweep of counters, too. ``swept`` is the fabric, where that is known already. Without ``a`` and
     ``b`` it is the first way of a saved output of ibtracert. Raises NotOne where an end is not exactly one port.
     """
     traces, problems = _saved_traces(source)
     traced = tuple(map(route_of, traces))
-    fabric = known if known is not None and known.nodes else _topology(source, through, traces)
+    fabric = swept if swept is not None and swept.nodes else _topology(source, through, traces)
     owners = owners_of(fabric)
     ends = _ends(fabric, owners, a, b, traced)
     fabric, asked, silence = with_details(source, fabric, [one.end for one in ends if one.end], through)
