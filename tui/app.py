@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ibkit.tui.pages.path import PathPage
 from rich.style import Style
+from textual import events
 from textual.app import App, ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -29,13 +29,15 @@ from ibkit.tui.collecting import Collecting
 from ibkit.tui.exporting import write_new
 from ibkit.tui.help import HelpScreen
 from ibkit.tui.pages import PAGES
+from ibkit.tui.pages.changes import ChangesPage
 from ibkit.tui.pages.findings import FindingsPage
 from ibkit.tui.pages.host import DoctorPage, HostPage
 from ibkit.tui.pages.node import NodePage
 from ibkit.tui.pages.page import Page
+from ibkit.tui.pages.path import PathPage
 from ibkit.tui.palette import NodeCommands
 from ibkit.tui.screen import EXPORTS, PageScreen
-from ibkit.tui.snapshot import CHECK, RESOLVE, Mark, Part, Reading, Snapshot, Task, path_task, tasks_of
+from ibkit.tui.snapshot import CHECK, FIRST, RESOLVE, Mark, Part, Reading, Snapshot, Task, path_task, tasks_of
 from ibkit.tui.timeline import Timeline
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
@@ -109,6 +111,7 @@ class IbkitApp(App[None]):
         ),
         Binding("P", "play", show=False, id="app.play", tooltip="play a recording from here, or stop"),
         Binding("J", "jump", show=False, id="app.jump", tooltip="jump to a frame by its number or time"),
+        Binding("T", "then", show=False, id="app.then", tooltip="what changed since a frame, a capture, the start"),
         Binding("t", "theme", show=False, id="app.theme", tooltip="other colours"),
     ]
 
@@ -229,8 +232,11 @@ class IbkitApp(App[None]):
                 self._go_in_time(lambda timeline: timeline.step(1))
         if self.interval_seconds and not self.is_paused:
             self._collect(task for task in self.tasks if self._is_due(task.part, now))
-        if self.page_screen is not None:
-            self.page_screen.refresh_banner()
+        screen = self.page_screen
+        if screen is not None:
+            if screen.size != self.size:  # the terminal was resized while the screen came to the front
+                screen.post_message(events.Resize(self.size, self.size))
+            screen.refresh_banner()
 
     def _is_due(self, part: Part, now: float) -> bool:
         taken = self.snapshot.readings[part].taken
@@ -242,6 +248,8 @@ class IbkitApp(App[None]):
         """Digits are text in an input; what has no meaning for a replay is not offered there."""
         if action in ("step", "play", "jump"):
             return self.timeline is not None and self.page_screen is not None and not isinstance(self.focused, Input)
+        if action == "then":
+            return not self.is_read_only and self.page_screen is not None and not isinstance(self.focused, Input)
         if action == "page":
             return self.page_screen is not None and not isinstance(self.focused, Input)
         return self.site.origin.kind == "live" or action not in ("refresh_now", "pause", "interval")
@@ -390,6 +398,22 @@ class IbkitApp(App[None]):
         if which:
             self._go_in_time(lambda timeline: timeline.jump(which))
 
+    def action_then(self) -> None:
+        """Type what to compare with."""
+        if self.timeline is not None:
+            self.push_screen(AskScreen("compare with frame: number, first, time; or a capture", FIRST), self._compare)
+        else:
+            start = FIRST if self.site.origin.kind == "live" else ""
+            self.push_screen(AskScreen("compare with a capture, or frame cluster.ibr@7", start), self._compare)
+
+    def _compare(self, then: str | None) -> None:
+        above = self.page_screen
+        if not then or above is None:
+            return
+        if self.timeline is not None and not os.path.exists(then) and "@" not in then:
+            then = self.timeline.named(then)
+        self.push(ChangesPage(then), (*above.above, above.page.title))
+
     def _go_in_time(self, move: Callable[[Timeline], object]) -> None:
         """Show another frame: nothing of the one before stays on the screen as if it were of this one."""
         if self.timeline is None:
@@ -408,8 +432,8 @@ class IbkitApp(App[None]):
         self.site, self.tasks = site, self._tasks_of(site, earlier)
         readings = {task.part: Reading[Any]() for task in self.tasks}
         self.snapshot = Snapshot(site.origin, readings, self.snapshot.marks)
-        self._take({})
         self._collect(self.tasks)
+        self._take({})  # pages that need one of these wait for it
 
     # -- the rest
 

@@ -38,11 +38,12 @@ class Sample(NamedTuple):
 
 
 class Diagnosed(NamedTuple):
-    """One sample of everything, judged."""
+    """One sample of everything, judged. ``first`` is the first sample of the session, None where it is this one."""
 
     collected: Collected
     diagnosis: Diagnosis
     past: tuple[Sample, ...] = ()
+    first: Collected | None = None
 
     @property
     def problems(self) -> Sequence[Problem]:
@@ -62,6 +63,7 @@ class Diagnosing:
         #: The frame of a recording before this one.
         self._earlier = earlier
         self._before: Collected | None = None
+        self._first: Collected | None = None
         self._past: deque[Sample] = deque(maxlen=PAST)
 
     def __call__(self, readings: Readings | None = None) -> Diagnosed:
@@ -79,8 +81,9 @@ class Diagnosing:
                 self._past.append(_sample(shown.change))
         elif self._earlier is not None and (apart := _apart(self._earlier, self._site)):
             shown = _compared(collect(self._earlier), fresh, apart)
+        first, self._first = self._first, self._first or fresh
         self._before = fresh
-        return judged(Diagnosed(shown, NOTHING, tuple(self._past)), self._expect())
+        return judged(Diagnosed(shown, NOTHING, tuple(self._past), first), self._expect())
 
 
 def judged(sample: Diagnosed, expect: str | None) -> Diagnosed:

@@ -19,6 +19,10 @@ class Timeline:
         """``frame 3 of 12``, by its place."""
         return f"frame {self._place + 1} of {len(self._frames)}"
 
+    def named(self, which: str) -> str:
+        """A frame as commands name it: ``cluster.ibr@7``."""
+        return f"{self._path}@{which}"
+
     @property
     def is_last(self) -> bool:
         """Whether no frame follows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ibkit.tui.pages.changes import ChangesPage
 from ibkit.tui.pages.counters import CountersPage
 from ibkit.tui.pages.fabric import LinksPage, NodesPage
 from ibkit.tui.pages.findings import FindingPage, FindingsPage, WaivePage
@@ -24,5 +25,6 @@ NAMES = tuple(page.name for page in PAGES)
 #: Those that rows and keys lead to, too.
 ALL_PAGES: tuple[type[Page], ...] = (
     *PAGES, NodePage, PortPage, PathPage, PartitionsPage, RoutesPage, ExitsPage, DoctorPage, FindingPage, WaivePage,
-    JobPage, MatrixPage, PairsPage, EvidencePage, LinePage, CachePage, DetailPage,
+    JobPage, MatrixPage, PairsPage, EvidencePage, LinePage, CachePage, ChangesPage,
+    DetailPage,
 )  # fmt: skip

@@ -27,7 +27,7 @@ from ibkit.tui.view.lines import Line, line, span
 OPEN = PageKey("o", "log", "judge a log, a job's folder, pid:N or slurm:JOBID; with nodes behind it over ssh", "log",
                is_private=True)  # fmt: skip
 MATRIX = PageKey("M", "matrix", "the transports between groups of hosts; again the next layer", "matrix")
-ANEW = PageKey("u", "anew", "judge the job once more", "anew")
+ANEW = PageKey("u", "anew", "judge the job, or compare, once more", "anew")
 
 
 class JobPage(Page):
