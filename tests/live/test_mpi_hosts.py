@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.namespaces import Cluster, NoNamespaces, cluster
+
+from ibkit.sources.launched import launch
+from ibkit.sources.opening import open_site
+from ibkit.transport.launching import judge_launched, prepare
+from ibkit.transport.log_and_live import joined
+from ibkit.transport.watching import Watcher
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = ROOT / "tests/support"
@@ -208,9 +215,9 @@ def test_ip_over_infiniband_is_told_by_its_link_type(place: Place | None) -> Non
 TORCH = ("/usr/bin/python3", str(SUPPORT / "gloo_ranks.py"))
 
 
-def gloo_rank(place: Place, rank: int, port: int = 29511) -> dict[str, str]:
+def gloo_rank(place: Place, rank: int) -> dict[str, str]:
     return {
-        "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": place.hosts.hosts["nodea"], "MASTER_PORT": str(port),
+        "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": place.hosts.hosts["nodea"], "MASTER_PORT": "29511",
         "GLOO_SOCKET_IFNAME": "ve0", "TORCH_DISTRIBUTED_DEBUG": "INFO", "TORCH_CPP_LOG_LEVEL": "INFO",
         "OMP_NUM_THREADS": "1",
     }  # fmt: skip
@@ -239,15 +246,31 @@ def test_pytorch_over_gloo(place: Place | None) -> None:
 
 
 @pytest.mark.needs("torch")
-def test_a_launched_job_of_pytorch(place: Place | None) -> None:
+def test_a_launched_job_of_pytorch() -> None:
     """What PyTorch 1.13 prints tells the store's sockets, which are no data path; what the ranks move is seen."""
-    if place is None:
-        return
-    each = " ".join(f"RANK={rank} {' '.join(TORCH)} 9 &" for rank in (0, 1))
-    status, document, err = answer(
-        place, "--window", "1", "--", "sh", "-c", f"{each} wait", **{**gloo_rank(place, 0, 29512), "RANK": ""}
-    )
-    (layer,) = document["layers"]
-    assert (status, layer["layer"], layer["verdict"], layer["ranks"]) == (0, "gloo", "tcp", 2), (document, err)
-    assert {one["class"] for one in document["evidence"] if one["transport"]} == {"process"}
-    assert "rank 0 done" in err
+    (here,) = open_site(None).hosts
+    variables = {
+        "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port()), "GLOO_SOCKET_IFNAME": "lo",
+        "TORCH_CPP_LOG_LEVEL": "INFO", "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+    each = " ".join(f"RANK={rank} {' '.join(TORCH)} 6 &" for rank in (0, 1))
+    argv = ("sh", "-c", f"{each} wait")
+    ready = prepare(here.source, argv, {})
+    watcher = Watcher(here, 1.0, looks=tuple(range(2, 60, 3)))
+    out: list[bytes] = []
+    ended = launch(argv, {**ready.variables, **variables}, out.append, out.append, watcher.start)
+    seen = watcher.end("job")
+    told = judge_launched("job", argv, ready, ended, {}, here)
+    assert (told.verdict, told.status) == ("unknown", "undecided"), told
+    answer = joined(told, seen)
+    (layer,) = answer.layers
+    assert (layer.layer, layer.verdict, layer.ranks) == ("gloo", "tcp", 2), (answer, seen)
+    assert {one.evidence_class for one in answer.evidence if one.transport} == {"process"}
+    assert b"rank 0 done" in b"".join(out)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
