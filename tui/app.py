@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
-from textual import events
 from textual.app import App, ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -232,11 +231,8 @@ class IbkitApp(App[None]):
                 self._go_in_time(lambda timeline: timeline.step(1))
         if self.interval_seconds and not self.is_paused:
             self._collect(task for task in self.tasks if self._is_due(task.part, now))
-        screen = self.page_screen
-        if screen is not None:
-            if screen.size != self.size:  # the terminal was resized while the screen came to the front
-                screen.post_message(events.Resize(self.size, self.size))
-            screen.refresh_banner()
+        if self.page_screen is not None:
+            self.page_screen.refresh_banner()
 
     def _is_due(self, part: Part, now: float) -> bool:
         taken = self.snapshot.readings[part].taken

@@ -212,10 +212,6 @@ class Terminal:
         """Press keys by tmux' names."""
         self._tmux("send-keys", *keys)
 
-    def resize(self, width: int, height: int) -> None:
-        """Another size."""
-        self._tmux("resize-window", "-x", str(width), "-y", str(height))
-
     @property
     def screen(self) -> str:
         """What is to be seen."""
@@ -266,11 +262,6 @@ def test_a_real_terminal_from_start_to_end(terminal: Terminal, topology: Path) -
     ):
         terminal.press(key)
         terminal.until(f"\n {text}")
-    terminal.resize(60, 15)
-    terminal.until("needs 80x22, is 60x15")
-    terminal.resize(120, 40)
-    terminal.until("\n Findings")
-    assert "9 Problems 0 Links" in " ".join(terminal.screen.split())
     terminal.press("?")
     terminal.until("Keys here")
     terminal.press("q")
