@@ -46,6 +46,7 @@ class Cluster:
         self._folder = folder
         self._first: dict[str, subprocess.Popen[bytes]] = {}
         self._relays: list[int] = []
+        self._listener = socket.socket(socket.AF_UNIX)
 
     def inside(self, host: str, *command: str) -> list[str]:
         """The command line that runs ``command`` on a host."""
@@ -92,8 +93,9 @@ class Cluster:
             for pipe in (child.stdout, child.stderr):
                 if pipe:
                     pipe.close()
-        with contextlib.suppress(OSError):
-            self._listener.close()
+        with contextlib.suppress(OSError):  # where nothing was started it is not connected
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits there
+        self._listener.close()
         for end in self._relays:
             os.close(end)
 
@@ -163,7 +165,6 @@ class Cluster:
         return asked[0]
 
     def _listen(self) -> socket.socket:
-        self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(self._folder / "rsh.socket"))
         self._listener.listen(8)
         return self._listener
