@@ -135,7 +135,10 @@ path, kind, seconds = sys.argv[2], sys.argv[3], float(sys.argv[4])
 site = open_site(path)
 if kind == "live":  # the same tools' output again and again, as a live fabric gives it
     site = site._replace(origin=Origin("live", "n00"))
-app = IbkitApp(site, page="links", interval_seconds=30.0)
+class Resting(IbkitApp):
+    def on_mount(self):  # textual calls that of the base class, too
+        self.call_after_refresh(ready)
+app = Resting(site, page="links", interval_seconds=30.0)
 def ready():
     if app.snapshot.waiting or app.collecting.running():
         app.set_timer(0.2, ready)
@@ -149,11 +152,6 @@ def begin():
         json.dump([spent, peak], open(sys.argv[1], "w"))
         app.exit()
     app.set_timer(seconds, end)
-original = app.on_mount
-async def on_mount():
-    await original()
-    ready()
-app.on_mount = on_mount
 app.run()
 """
 

@@ -100,6 +100,7 @@ async def test_an_unknown_value_is_null_and_a_name_is_raw(folder: Path) -> None:
 async def test_a_page_without_a_table_offers_its_picture_alone() -> None:
     async with running("fabric") as tui:
         tui.app.push(DetailPage("One thing", [line("in full")]), ("Fabric",))
+        await tui.until("Fabric > One thing")
         await tui.press("e")
         assert "as an SVG picture" in tui.screen
         assert "as CSV" not in tui.screen
