@@ -429,7 +429,7 @@ async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -
             await pilot.pause(0.02)
         await pilot.pause()
         assert tui.lines[0].startswith(" REPLAY  of fat-tree, recorded 2026-")
-        assert tui.lines[3].startswith(" x   1 critical, 3 warnings")
+        assert tui.lines[3].startswith(" x   1 critical, 4 warnings")
         assert "15 switches, 108 HCAs, 214 links; all was reached" in tui.screen
         await tui.press("0", "f")
         assert tui.title.startswith("Links   3 of 214 links   faults only")
