@@ -130,11 +130,11 @@ class _Readers:
             return [*readers.read(line._replace(text=text), shape(text.encode())), *readers.finish()]
 
         found, longer = told(line.text), [told(line.text + more) for more in ("7", "x", " x")]
-        sure = [_without_device(fact) for fact in found]
+        sure = [_without_end(fact) for fact in found]
         sure = [
             fact
             for fact in sure
-            if isinstance(fact, _SIDE_FACTS) or all(fact in map(_without_device, other) for other in longer)
+            if isinstance(fact, _SIDE_FACTS) or all(fact in map(_without_end, other) for other in longer)
         ]
         if len(sure) == len(found):
             sure = [
@@ -160,9 +160,17 @@ def _speaker(text: str) -> tuple[str | None, int | None]:
     return (found["host"], int(found["pid"])) if found else (None, None)
 
 
-def _without_device(fact: Fact) -> Fact:
-    """A channel's network is whole where its number begins."""
-    return fact._replace(device=None) if isinstance(fact, nccl.Channel) else fact
+def _without_end(fact: Fact) -> Fact:
+    """What is whole before the line's end: a channel's network where its number begins, a btl and the peer's rank where
+    its host's name does.
+    """
+    match fact:
+        case nccl.Channel():
+            return fact._replace(device=None)
+        case openmpi.Btl():
+            return fact._replace(node=None)
+        case _:
+            return fact
 
 
 _WORTH: tuple[Callable[[bytes], int], ...] = (

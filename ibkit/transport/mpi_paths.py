@@ -54,10 +54,7 @@ class Paths:
         self._hosts = hosts
         #: Cells of large tables that are not paths of their own, by what all of them say.
         self.folded: dict[tuple[str, ...], int] = {}
-        self._host_of_rank: dict[int, str | None] = {}
-        for process in reversed(self._processes):
-            if process.rank is not None:
-                self._host_of_rank[process.rank] = process.host
+        self._rank_of, self._host_of_rank = _places(self._processes)
 
     def named(self) -> list[Path]:
         """The paths whose both ends are named."""
@@ -79,10 +76,11 @@ class Paths:
                 continue  # bml lines of one-sided communication; messages go through the pml
             for peer, uses in process.btls.items():
                 best = _carrier(uses)
-                if best is None or best.btl == "self" or peer == process.rank:
+                if best is None or best.btl == "self":
                     continue
                 node = best.node or self._host_of_rank.get(peer)
-                ranks = (process.rank, peer) if process.rank is not None else None
+                rank = self._rank_of.get((process.host, process.pid))
+                ranks = (rank, peer) if rank is not None else None
                 yield Path(
                     self._host(process.host), self._hosts[node] if node else None, self._btl_word(process, best.btl),
                     best.mark, "path", ranks,
@@ -221,6 +219,31 @@ class Paths:
             if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
                 word = self._link_word(process.host, {device for device, _ in process.openib})
                 yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
+
+
+def _places(
+    processes: Iterable[MpiProcess],
+) -> tuple[dict[tuple[str | None, int | None], int], dict[int, str | None]]:
+    """The rank of each process, and the host of each rank.
+
+    The number in front of a line may be another launcher's (``srun -n 1 -l mpirun ...`` puts 0 before all): it is no
+    rank where several processes have it, or where it is that of a peer that the process sends to.
+    """
+    known: dict[int, list[MpiProcess]] = {}
+    for process in processes:
+        if process.rank is not None:
+            known.setdefault(process.rank, []).append(process)
+    sure = {
+        rank: found[0]
+        for rank, found in known.items()
+        if len({(process.host, process.pid) for process in found}) == 1 and not _sends_to(found[0], rank)
+    }
+    ranks = {(process.host, process.pid): rank for rank, process in sure.items()}
+    return ranks, {rank: process.host for rank, process in sure.items()}
+
+
+def _sends_to(process: MpiProcess, rank: int) -> bool:
+    return any(use.btl != "self" and use.better is None for use in process.btls.get(rank, ()))
 
 
 def _usual_methods(table: openmpi.CommMethod) -> tuple[str, ...] | None:
