@@ -12,9 +12,9 @@ from ibkit.model.mpi import JobVerdict
 from ibkit.parsers.base import Problem
 from ibkit.sources.raw import RawSource
 from ibkit.sources.site import Host, Site
-from ibkit.transport.job import Job, Log, job_of_site, open_job
-from ibkit.transport.live import judge_watches
-from ibkit.transport.verdict import judge
+from ibkit.transport.live.verdict import judge_watches
+from ibkit.transport.logs.job import Job, Log, job_of_site, open_job
+from ibkit.transport.logs.verdict import judge
 from ibkit.tui.view.excerpt import Excerpt, excerpt_of
 
 #: How long processes are watched (seconds): as check-mpi-transport does by default.

@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     """Judge the job, print the answer and return the exit status."""
     if args.explain is not None:
         return explain(args)
-    from ibkit.transport.job import Job, is_program, job_of_site, open_job
-    from ibkit.transport.verdict import judge
+    from ibkit.transport.logs.job import Job, is_program, job_of_site, open_job
+    from ibkit.transport.logs.verdict import judge
 
     if args.launched is not None or (args.target and args.from_path is None and is_program(args.target)):
         from ibkit.cli.mpi_launch import launch_job

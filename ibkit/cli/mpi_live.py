@@ -55,7 +55,7 @@ def look(args: argparse.Namespace) -> int:
     if args.hosts is not None:
         return _gather(args, args.window or HOSTS_WINDOW_SECONDS)
     from ibkit.collectors.everything import watch_live
-    from ibkit.transport.live import judge_watches
+    from ibkit.transport.live.verdict import judge_watches
 
     watched, _ = watch_live(open_site(None), args.target, args.window, _announce)
     return tell(args, judge_watches(args.target, [watched]))
@@ -83,7 +83,7 @@ def checked_window(seconds: float | None) -> float:
 
 def _judge(args: argparse.Namespace, target: str, hosts: list[Host], problems: list[Problem]) -> int:
     from ibkit.collectors.job_samples import JobWatch, watch_job
-    from ibkit.transport.live import judge_watches
+    from ibkit.transport.live.verdict import judge_watches
 
     watches: list[JobWatch] = []
     for host in hosts:

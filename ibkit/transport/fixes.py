@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.catalogue import BY_ID, Fix
-from ibkit.transport.mpi_settings import asks_for_tcp, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
-from ibkit.transport.processes import short_name
+from ibkit.transport.host_names import short_name
+from ibkit.transport.settings import asks_for_tcp, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
 
 #: In the order of their weight: a container's limits and devices are its own, whatever started it.
 PLACES = ("kubernetes", "docker", "apptainer", "slurm", "pbs", "lsf")

@@ -21,8 +21,8 @@ from ibkit.sources.base import Source
 from ibkit.sources.launched import Launched
 from ibkit.sources.private import reduced_file
 from ibkit.sources.site import Host
-from ibkit.transport.job import Bytes, Job, Log, allocated
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import Bytes, Job, Log, allocated
+from ibkit.transport.logs.verdict import judge
 
 #: Names that are sure to understand --version.
 _LAUNCHER = re.compile(r"(?:mpirun|mpiexec)(?:[.-](?:openmpi|mpich|hydra|intel|[\d.]{1,9}))?\Z|(?:orterun|prterun)\Z")

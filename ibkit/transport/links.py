@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ibkit.transport.evidence import Mark
-from ibkit.transport.processes import short_name
+from ibkit.transport.host_names import short_name
 
 _WORDS = {"IB": "ib", "RoCE": "roce", "InfiniBand": "ib", "ib": "ib", "roce": "roce", "iwarp": "iwarp", "opa": "opa"}
 

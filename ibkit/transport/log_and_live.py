@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from ibkit.model.mpi import Evidence, JobVerdict, Layer
 from ibkit.parsers.base import Problem
 from ibkit.transport import words
+from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, Mark
-from ibkit.transport.verdict import combine
 
 _OPEN = ("unknown", "none")
 _DECIDING = ("path", "selection")

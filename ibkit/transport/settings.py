@@ -1,38 +1,97 @@
-"""Which of a job's settings were in force, as far as its logs, scripts and environment files tell."""
+"""Settings that leave a runtime nothing but TCP between hosts. They explain a verdict, and never make one.
+
+Sources: UCX's src/ucp/core/ucp_context.c (aliases of transports, deny lists, names of devices), Open MPI's
+opal/mca/btl and ompi/mca/pml.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ibkit.parsers.job_facts import Setting
-from ibkit.transport.evidence import Mark
+
+_BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udapl", "mvapi"))
+_SHARED_MEMORY = frozenset(("sm", "vader"))
 
 
-def in_force(settings: Iterable[tuple[Setting, Mark]]) -> list[tuple[Setting, Mark]]:
-    """Those that nothing contradicts.
+def leaves_tcp_to_ucx(setting: Setting) -> bool:
+    """UCX_TLS without verbs, or UCX_NET_DEVICES without an HCA port (``mlx5_0:1``)."""
+    names = [name for name in setting.value.split(",") if name]
+    if not names:
+        return False
+    if setting.name == "UCX_TLS":
+        kinds = {name.lstrip("^\\").split(":")[0] for name in names}
+        families = {name.split("_")[0] for name in kinds}
+        if names[0].startswith("^"):
+            return "ib" in kinds or {"rc", "ud", "dc"} <= families
+        return not families & {"ib", "rc", "ud", "dc", "srd", "all"}
+    return setting.name == "UCX_NET_DEVICES" and all(":" not in name and not _is_hca(name) for name in names)
 
-    What processes say of their own environment counts for more than a script or a file, which they may not have been
-    given: UCX prints all of its variables, the others those that they read. In one file the last value of a name
-    counts, as a shell sets it.
+
+def _is_hca(name: str) -> bool:
+    """A device without its port matches nothing: a mistake, and no wish for TCP."""
+    return name == "all" or name.startswith(("mlx", "hfi", "bnxt", "irdma", "rxe", "efa", "rocep", "ibp"))
+
+
+def leaves_tcp_to_openmpi(setting: Setting, version: str | None, *, has_module: bool) -> bool:
+    """``btl`` without a module for HCAs, or ``pml`` without ucx where ob1 has none (4.x with InfiniBand, 5.x).
+
+    ``has_module``: ob1 had, or tried to have, a module for HCAs, so that ``pml ob1`` alone explains nothing.
     """
-    settings = list(settings)
-    own: dict[str, set[str]] = {}
-    has_all = set()
-    last: dict[tuple[int, str], int] = {}
-    for setting, mark in settings:
-        if setting.said.pid is not None:
-            own.setdefault(setting.name, set()).add(setting.value)
-            if setting.runtime == "ucx":
-                has_all.add("ucx")
-        else:
-            key = mark.order, setting.name
-            last[key] = max(mark.line, last.get(key, 0))
+    names = set(setting.value.lstrip("^").split(","))
+    is_denied = setting.value.startswith("^")
+    if setting.name == "btl":
+        return "openib" in names if is_denied else "tcp" in names and not names & _BTLS_FOR_HCAS
+    if setting.name == "pml":
+        needs_ucx = version is None or version.split(".")[0] not in ("1", "2", "3")
+        return needs_ucx and not has_module and ("ucx" in names if is_denied else names == {"ob1"})
+    return False
 
-    def is_in_force(setting: Setting, mark: Mark) -> bool:
-        if setting.said.pid is not None:
-            return True
-        if setting.name in own or setting.runtime in has_all:
-            return setting.value in own.get(setting.name, ())
-        return last[mark.order, setting.name] == mark.line
 
-    return [(setting, mark) for setting, mark in settings if is_in_force(setting, mark)]
+def denies_ucx(setting: Setting) -> bool:
+    """``pml`` with ucx struck out."""
+    return setting.name == "pml" and setting.value.startswith("^") and "ucx" in setting.value.lstrip("^").split(",")
+
+
+def leaves_no_shared_memory(setting: Setting) -> bool:
+    """``btl`` without sm and vader."""
+    names = set(setting.value.lstrip("^").split(","))
+    return setting.name == "btl" and bool(names & _SHARED_MEMORY) == setting.value.startswith("^")
+
+
+def wants_module(setting: Setting) -> bool:
+    """``btl`` names a module for HCAs."""
+    return (
+        setting.name == "btl"
+        and not setting.value.startswith("^")
+        and bool(set(setting.value.split(",")) & _BTLS_FOR_HCAS)
+    )
+
+
+def asks_for_tcp(setting: Setting) -> bool:
+    """Settings that leave libfabric or an old Intel MPI nothing but TCP (Intel MPI's and libfabric's manuals)."""
+    value = setting.value.strip().lower()
+    if setting.name in ("I_MPI_OFI_PROVIDER", "FI_PROVIDER"):
+        names = {name.split(";")[0] for name in value.lstrip("^").split(",") if name}
+        tcp = {"tcp", "sockets", "udp", "net"}
+        return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
+    if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
+        return value in ("tcp", "shm:tcp", "sock", "ssm")
+    if setting.name == "I_MPI_FABRICS_LIST":
+        return value == "tcp"
+    if setting.name == "PSM3_HAL":
+        return value == "sockets"
+    if setting.name == "MPICH_NEMESIS_NETMOD":
+        return value == "tcp"
+    return False
+
+
+def leaves_sockets(setting: Setting) -> bool:
+    """Settings that leave NCCL its sockets alone; NCCL_SOCKET_IFNAME never does (NCCL's environment variables)."""
+    value = setting.value.strip("\"' ").lower()
+    return (setting.name == "NCCL_IB_DISABLE" and value not in ("0", "")) or (
+        setting.name == "NCCL_NET" and value in ("socket", "fastsocket")
+    )
+
+
+def asks_for_mlx(setting: Setting) -> bool:
+    """Intel MPI's provider that is UCX."""
+    return setting.name in ("FI_PROVIDER", "I_MPI_OFI_PROVIDER") and setting.value.strip().lower() == "mlx"

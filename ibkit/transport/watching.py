@@ -16,7 +16,7 @@ from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict
 from ibkit.parsers.base import Problem
 from ibkit.sources.site import Host
-from ibkit.transport.live import judge_watches
+from ibkit.transport.live.verdict import judge_watches
 
 #: When the looks begin, after the job's start (seconds).
 LOOKS = (3.0, 15.0, 60.0)

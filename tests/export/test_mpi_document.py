@@ -13,8 +13,8 @@ from support.schemas import strict
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
 from ibkit.model.mpi import EVIDENCE_CLASSES, STATUSES, VERDICTS
-from ibkit.transport.job import open_job
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import open_job
+from ibkit.transport.logs.verdict import judge
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = strict("mpi")

@@ -9,8 +9,8 @@ from typing import Any
 
 from ibkit.export.mpi import mpi_document
 from ibkit.model.mpi import JobVerdict, Layer
-from ibkit.transport.job import Job, Log
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import Job, Log
+from ibkit.transport.logs.verdict import judge
 
 
 def judged(*texts: str, names: Sequence[str] = ()) -> JobVerdict:

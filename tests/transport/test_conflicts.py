@@ -12,8 +12,8 @@ from support.job_logs import SOCKET, bml_lines, judged, layer_of, reason_ids, te
 
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi_sentence import sentence
-from ibkit.transport.job import Job, Log, open_job
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import Job, Log, open_job
+from ibkit.transport.logs.verdict import judge
 
 IB = "NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>"
 ROCE = "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>"

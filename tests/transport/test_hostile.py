@@ -15,8 +15,8 @@ from support.job_logs import SOCKET, bml_lines, document, judged, nccl_lines, te
 
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import EVIDENCE_CLASSES, STATUSES, VERDICTS
-from ibkit.transport.job import Job, Log
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import Job, Log
+from ibkit.transport.logs.verdict import judge
 
 JOBS = Path(__file__).parents[2] / "fixtures" / "jobs"
 NAMES = sorted(name for name in os.listdir(JOBS) if (JOBS / name / "job.log").is_file())

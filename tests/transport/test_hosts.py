@@ -12,8 +12,8 @@ from support.tree_source import TreeSource
 
 from ibkit.model.mpi import JobVerdict
 from ibkit.sources.site import Host
-from ibkit.transport.job import Job, Log
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import Job, Log
+from ibkit.transport.logs.verdict import judge
 
 UCX = text(ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)"))
 TCP = text(nccl_lines(network="Socket", before=SOCKET))

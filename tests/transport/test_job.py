@@ -24,8 +24,8 @@ from ibkit.cli.main import main
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict
 from ibkit.parsers.hostfile import Hosts
-from ibkit.transport.job import allocated, job_of_site, open_job
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import allocated, job_of_site, open_job
+from ibkit.transport.logs.verdict import judge
 
 LOG = text(nccl_lines())
 

@@ -20,8 +20,8 @@ MAX_MIB = 320
 #: Judges a log, and tells the peak of its own memory.
 CHILD = """
 import json, resource, sys
-from ibkit.transport.job import open_job
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import open_job
+from ibkit.transport.logs.verdict import judge
 answer = judge(open_job(sys.argv[1]))
 (layer,) = answer.layers
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -25,7 +25,7 @@ from ibkit.model.mpi import JobVerdict
 from ibkit.sources.base import Entry
 from ibkit.sources.recording import RecordedWatch, RecordingSource
 from ibkit.sources.writer import Recorded, write_capture
-from ibkit.transport.live import judge_watches
+from ibkit.transport.live.verdict import judge_watches
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = ROOT / "tests/support"

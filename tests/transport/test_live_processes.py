@@ -20,7 +20,7 @@ from ibkit.collectors.ranks import ranks_of_process, ranks_of_slurm_job
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict
 from ibkit.sources.base import CommandAnswer, Entry
-from ibkit.transport.live import judge_watches
+from ibkit.transport.live.verdict import judge_watches
 
 ROOT = Path(__file__).parents[2]
 QP = "rdma -j -d resource show qp"

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from ibkit.model.mpi import JobVerdict
-from ibkit.transport.job import open_job
-from ibkit.transport.verdict import judge
+from ibkit.transport.logs.job import open_job
+from ibkit.transport.logs.verdict import judge
 
 RECORDED = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "jobs-recorded")
 TRUTH = {

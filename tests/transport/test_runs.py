@@ -5,7 +5,8 @@ from __future__ import annotations
 from support.job_logs import SOCKET, bml_lines, document, judged, nccl_lines, reason_ids, text, ucx_lines
 
 from ibkit.transport.evidence import Mark
-from ibkit.transport.processes import Hosts, Launches, Process, Span, overlaps, unions
+from ibkit.transport.host_names import Hosts
+from ibkit.transport.logs.processes import Launches, Process, Span, overlaps, unions
 
 TCP = nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xdef")
 

@@ -6,7 +6,7 @@ import pytest
 from support.job_logs import SOCKET, bml_lines, judged, layer_of, nccl_lines, reason_ids, text, ucx_lines
 
 from ibkit.parsers.job_facts import Said, Setting
-from ibkit.transport.mpi_settings import (
+from ibkit.transport.settings import (
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,

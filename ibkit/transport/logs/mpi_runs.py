@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ibkit.parsers import openmpi
 from ibkit.parsers.job_facts import Failure, Setting
 from ibkit.transport.evidence import File, Mark
-from ibkit.transport.mpi import Evidence, MpiProcess
-from ibkit.transport.processes import MAX_RUNS, Launches, Span, overlaps, unions
+from ibkit.transport.logs.mpi import Evidence, MpiProcess
+from ibkit.transport.logs.processes import MAX_RUNS, Launches, Span, overlaps, unions
 
 Table = tuple[openmpi.CommMethod, File, Mark]
 

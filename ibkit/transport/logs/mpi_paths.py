@@ -15,9 +15,9 @@ from ibkit.parsers import openmpi, ucx
 from ibkit.parsers.job_facts import Said
 from ibkit.transport import words
 from ibkit.transport.evidence import Mark
-from ibkit.transport.mpi import BtlUse, Endpoint, Evidence, MpiProcess
-from ibkit.transport.mpi_runs import Parts
-from ibkit.transport.processes import Hosts
+from ibkit.transport.host_names import Hosts
+from ibkit.transport.logs.mpi import BtlUse, Endpoint, Evidence, MpiProcess
+from ibkit.transport.logs.mpi_runs import Parts
 
 #: Of a table of more hosts only the cells that differ from the usual one are paths of their own, and those beside the
 #: diagonal, so that each host is in one. A thousand hosts have half a million pairs.

@@ -17,15 +17,15 @@ from ibkit.model.mpi import JobVerdict, Layer, Pair
 from ibkit.model.node_set import natural
 from ibkit.parsers.base import Problem
 from ibkit.transport import words
+from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.links import Links
-from ibkit.transport.live_moves import CONNECTED, Part, RdmaMove, TcpMove, bare
-from ibkit.transport.live_pairs import Queue, SocketPair, join_queue_pairs, join_sockets, moves_of
-from ibkit.transport.live_reasons import Marks, asked_for_tcp, reasons_of, settings_of
-from ibkit.transport.live_shared import uses_shared_memory
+from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, TcpMove, bare
+from ibkit.transport.live.pairs import Queue, SocketPair, join_queue_pairs, join_sockets, moves_of
+from ibkit.transport.live.reasons import Marks, asked_for_tcp, reasons_of, settings_of
+from ibkit.transport.live.shared_memory import uses_shared_memory
 from ibkit.transport.reasons import reasons
-from ibkit.transport.verdict import combine
 
 #: Beside RDMA, TCP of fewer bytes for each of its packets is control.
 _CONTROL_BYTES_PER_PACKET = 64

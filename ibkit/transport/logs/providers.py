@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.job_facts import Build, Failure, Provider, RankPlace, Setting, SharedMemory, Version
-from ibkit.transport import mpi_builds, words
+from ibkit.transport import words
 from ibkit.transport.evidence import Book, File, Mark
-from ibkit.transport.mpi_settings import asks_for_mlx, asks_for_tcp
-from ibkit.transport.processes import Hosts, Launches
+from ibkit.transport.host_names import Hosts
+from ibkit.transport.logs import mpi_builds
+from ibkit.transport.logs.in_force import in_force
+from ibkit.transport.logs.processes import Launches
 from ibkit.transport.reasons import reason_of, reasons
-from ibkit.transport.settings import in_force
+from ibkit.transport.settings import asks_for_mlx, asks_for_tcp
 
 #: The old fabrics of Intel MPI, MVAPICH2's channel; all others are providers of libfabric. dapl and ofa are verbs; tmi
 #: is PSM, PSM2 or MX, which its own line tells.

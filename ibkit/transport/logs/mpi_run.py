@@ -14,10 +14,13 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
-from ibkit.transport.mpi import Evidence, MpiProcess
-from ibkit.transport.mpi_paths import BTL_PMLS, Path, Paths
-from ibkit.transport.mpi_runs import Parts
-from ibkit.transport.mpi_settings import (
+from ibkit.transport.host_names import Hosts
+from ibkit.transport.logs.in_force import in_force
+from ibkit.transport.logs.mpi import Evidence, MpiProcess
+from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths
+from ibkit.transport.logs.mpi_runs import Parts
+from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.settings import (
     asks_for_mlx,
     denies_ucx,
     leaves_no_shared_memory,
@@ -25,9 +28,6 @@ from ibkit.transport.mpi_settings import (
     leaves_tcp_to_ucx,
     wants_module,
 )
-from ibkit.transport.processes import Hosts
-from ibkit.transport.reasons import reason_of, reasons
-from ibkit.transport.settings import in_force
 
 _OPENMPI_STEP = (
     "run again with the line that decides: Open MPI 5: --mca hook_comm_method_display mpi_finalize; older: --mca "

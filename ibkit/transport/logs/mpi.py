@@ -9,7 +9,7 @@ from ibkit.parsers.job_facts import Cut, Failure, Provider, Setting, Version
 from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
-from ibkit.transport.processes import Process
+from ibkit.transport.logs.processes import Process
 
 #: Uses of a lane that carry data; keep-alive, wire-up and connection management do not.
 _DATA_USES = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from ibkit.errors import UnreadableInput
-from ibkit.model.mpi import STATUSES, JobVerdict, Layer
+from ibkit.model.mpi import JobVerdict, Layer
 from ibkit.parsers.base import Problem
 from ibkit.parsers.hostfile import Hosts
 from ibkit.parsers.job_facts import (
@@ -27,23 +27,20 @@ from ibkit.parsers.job_facts import (
 )
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_lines import MAX_FACTS
-from ibkit.transport import gloo, mpi, nccl, nccl_run, providers
-from ibkit.transport.attempts import Attempts
+from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
-from ibkit.transport.hosts import KnownHosts, read_hosts
-from ibkit.transport.job import Job, Log
 from ibkit.transport.links import Links
-from ibkit.transport.mpi_run import Known, Run, next_step
-from ibkit.transport.mpi_runs import Parts, runs
-from ibkit.transport.nccl_networks import UcxWords
-from ibkit.transport.processes import MAX_RUNS
+from ibkit.transport.logs import gloo, mpi, nccl, nccl_run, providers
+from ibkit.transport.logs.attempts import Attempts
+from ibkit.transport.logs.hosts import KnownHosts, read_hosts
+from ibkit.transport.logs.job import Job, Log
+from ibkit.transport.logs.mpi_run import Known, Run, next_step
+from ibkit.transport.logs.mpi_runs import Parts, runs
+from ibkit.transport.logs.nccl_networks import UcxWords
+from ibkit.transport.logs.processes import MAX_RUNS
 from ibkit.transport.reasons import reason_of
 
-_GENERAL_STEP = (
-    "nothing in it says which transport was used; run again with NCCL_DEBUG=INFO (NCCL, RCCL), UCX_LOG_LEVEL=info "
-    "(UCX), --mca btl_base_verbose 100 --mca pml_base_verbose 100 (Open MPI), and give the whole output of all ranks"
-)
 #: Open MPI's messages that follow others or say nothing about the transport: no layer for them alone.
 _NOISE = frozenset(("no-parameters", "openib-init", "connection-lost"))
 #: Topics of MPI's failures that show an HCA.
@@ -301,26 +298,6 @@ def _beside(layer: Layer, others: list[Layer]) -> Layer:
     if layer.status in ("by-configuration", "undecided") and any(other.layer != "gloo" for other in others):
         return layer._replace(status="as-expected", reasons=(), next_step=None)
     return layer
-
-
-def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
-    """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
-
-    What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that; nor
-    has Gloo beside NCCL or MPI, where it coordinates the ranks.
-    """
-    if not layers:
-        return JobVerdict(target, "unknown", "undecided", (), book.evidence, _GENERAL_STEP, tuple(problems))
-    carriers = [layer for layer in layers if layer.layer != "gloo"] or layers
-    decided = {layer.verdict for layer in carriers} - {"unknown", "none"}
-    between = decided - {"shm"} or decided
-    if between:
-        verdict = between.pop() if len(between) == 1 else "mixed"
-    else:
-        verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
-    status = min((layer.status for layer in layers), key=STATUSES.index)
-    step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
-    return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))
 
 
 def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:

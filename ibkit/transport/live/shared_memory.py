@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from ibkit.parsers.job_facts import Setting
-from ibkit.transport.live_moves import Part
-from ibkit.transport.live_pairs import is_another
-from ibkit.transport.mpi_settings import leaves_no_shared_memory
+from ibkit.transport.live.moves import Part
+from ibkit.transport.live.pairs import is_another
+from ibkit.transport.settings import leaves_no_shared_memory
 
 #: Variables that forbid shared memory, or may do so by what they leave out.
 _MAY_FORBID = ("UCX_TLS", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES", "PSM2_DEVICES", "PSM3_DEVICES")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Mark
-from ibkit.transport.nccl import Channel, Evidence
-from ibkit.transport.processes import MAX_RUNS, Launches, Span, overlaps, unions
+from ibkit.transport.logs.attempts import Attempts
+from ibkit.transport.logs.nccl import Channel, Evidence
+from ibkit.transport.logs.processes import MAX_RUNS, Launches, Span, overlaps, unions
 
 
 class _Group:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ibkit.transport.evidence import Mark
-from ibkit.transport.nccl import Channel, CommKey, Evidence, NcclProcess
-from ibkit.transport.processes import Hosts
+from ibkit.transport.host_names import Hosts
+from ibkit.transport.logs.nccl import Channel, CommKey, Evidence, NcclProcess
 
 
 class Peer(NamedTuple):

@@ -13,13 +13,13 @@ from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers import gloo, horovod
 from ibkit.parsers.job_facts import Backend, Failure, Mesh, Provider, Setting
 from ibkit.transport import words
-from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.links import Links
-from ibkit.transport.mpi_run import Known
-from ibkit.transport.processes import MAX_RUNS, Launches
+from ibkit.transport.logs.attempts import Attempts
+from ibkit.transport.logs.in_force import in_force
+from ibkit.transport.logs.mpi_run import Known
+from ibkit.transport.logs.processes import MAX_RUNS, Launches
 from ibkit.transport.reasons import reason_of, reasons
-from ibkit.transport.settings import in_force
 
 NAME = gloo.NAME
 NEXT_STEP = (

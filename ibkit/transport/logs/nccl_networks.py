@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from ibkit.transport import words
 from ibkit.transport.evidence import Mark
-from ibkit.transport.nccl import Channel, NcclProcess
-from ibkit.transport.nccl_peers import Peers
+from ibkit.transport.logs.nccl import Channel, NcclProcess
+from ibkit.transport.logs.nccl_peers import Peers
 
 _SOCKETS = frozenset(("Socket", "FastSocket"))
 _LIBFABRIC = frozenset(("AWS Libfabric", "Libfabric", "OFI"))

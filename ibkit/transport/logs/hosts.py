@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ibkit.sources.site import Host
+from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
-from ibkit.transport.processes import short_name
 
 
 class KnownHosts(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ibkit.model.job_watch import SeenQueuePair
 from ibkit.parsers.ss_tcp import TcpSocket
-from ibkit.transport.live_moves import CONNECTED, Part, RdmaMove, TcpMove, bare, endpoint, is_loopback
+from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, TcpMove, bare, endpoint, is_loopback
 
 _PSN_BITS = 24
 #: Two hosts' samples are not taken at the same moment (seconds).

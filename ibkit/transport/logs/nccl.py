@@ -9,7 +9,7 @@ from ibkit.parsers.job_facts import Cut, Failure, Setting, Version
 from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
-from ibkit.transport.processes import Process
+from ibkit.transport.logs.processes import Process
 
 #: More distinct (process, ranks, network) facts than this are only counted by network: memory is bounded.
 MAX_CHANNELS = 200_000

@@ -14,16 +14,16 @@ from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Failure, Said, Setting
 from ibkit.transport import words
-from ibkit.transport.attempts import Attempts
 from ibkit.transport.evidence import Book, Mark
-from ibkit.transport.mpi_settings import leaves_sockets
-from ibkit.transport.nccl import MAX_CHANNELS, Evidence
-from ibkit.transport.nccl_networks import Networks, UcxWords
-from ibkit.transport.nccl_peers import Peers
-from ibkit.transport.nccl_runs import runs
-from ibkit.transport.processes import short_name
+from ibkit.transport.host_names import short_name
+from ibkit.transport.logs.attempts import Attempts
+from ibkit.transport.logs.in_force import in_force
+from ibkit.transport.logs.nccl import MAX_CHANNELS, Evidence
+from ibkit.transport.logs.nccl_networks import Networks, UcxWords
+from ibkit.transport.logs.nccl_peers import Peers
+from ibkit.transport.logs.nccl_runs import runs
 from ibkit.transport.reasons import reason_of, reasons
-from ibkit.transport.settings import in_force
+from ibkit.transport.settings import leaves_sockets
 
 NEXT_STEP = "run again with NCCL_DEBUG=INFO on all ranks (NCCL_DEBUG_SUBSYS=INIT,NET,ENV) and keep the whole output"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.evidence import MAX_TEXT, Mark
-from ibkit.transport.live_moves import Part
-from ibkit.transport.mpi_settings import leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.live.moves import Part
+from ibkit.transport.settings import leaves_tcp_to_openmpi, leaves_tcp_to_ucx
 
 #: With so little (64 KiB was Linux's limit for long) no queue pair with buffers can be made (bytes).
 _NO_VERBS_BYTES = 64 << 10

@@ -1,0 +1,32 @@
+"""One answer about a job from the verdicts of its layers."""
+
+from __future__ import annotations
+
+from ibkit.model.mpi import STATUSES, JobVerdict, Layer
+from ibkit.parsers.base import Problem
+from ibkit.transport.evidence import Book
+
+_GENERAL_STEP = (
+    "nothing in it says which transport was used; run again with NCCL_DEBUG=INFO (NCCL, RCCL), UCX_LOG_LEVEL=info "
+    "(UCX), --mca btl_base_verbose 100 --mca pml_base_verbose 100 (Open MPI), and give the whole output of all ranks"
+)
+
+
+def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
+    """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
+
+    What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that; nor
+    has Gloo beside NCCL or MPI, where it coordinates the ranks.
+    """
+    if not layers:
+        return JobVerdict(target, "unknown", "undecided", (), book.evidence, _GENERAL_STEP, tuple(problems))
+    carriers = [layer for layer in layers if layer.layer != "gloo"] or layers
+    decided = {layer.verdict for layer in carriers} - {"unknown", "none"}
+    between = decided - {"shm"} or decided
+    if between:
+        verdict = between.pop() if len(between) == 1 else "mixed"
+    else:
+        verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
+    status = min((layer.status for layer in layers), key=STATUSES.index)
+    step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
+    return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))

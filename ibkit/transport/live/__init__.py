@@ -1,0 +1,1 @@
+"""What the ranks of running jobs use, from two samples of each of their hosts."""
