@@ -450,7 +450,6 @@ _KEY = re.compile(r"key: (\S) == (\S{1,400})")
 _UCX_ID = re.compile(r"ucx\[ {0,3}(\d{1,4})\]:\s*\Z")
 _UCX_ROW = re.compile(r"\s{1,8}(\w{1,30}) +(\S{1,80})\s*\Z")
 _SUMMARY = re.compile(r"\s{0,4}(on|off)-host: +(all|most) connections are (\S{1,400})")
-_EXCEPTION = re.compile(r"\s{0,4}host (\d{1,7}):((?: \[\d{1,7}x \S{1,400}\]){1,50})")
 
 
 class _Table:

@@ -30,8 +30,6 @@ DEADLINE_SECONDS = 20.0
 #: Whose cards have the registers.
 _DRIVERS = ("mlx5_core", "mlx5_ib")
 
-_SECTIONS = (ibdiagnet_records.CABLE_INFO, ibdiagnet_records.NODES_INFO)
-
 
 def collect_host_hardware(source: Source, host: HostHcas) -> Hardware:
     """What the ports of a host tell; of a saved text, what is in it."""

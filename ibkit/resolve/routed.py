@@ -369,10 +369,6 @@ def _routable_index(case: Case) -> int | None:
     return next((entry.gid_index for entry in gids if entry.gid.subnet_prefix != LINK_LOCAL_PREFIX), None)
 
 
-def _is_full(key: PKey, pkey: PKey) -> bool:
-    return key.partition == pkey.partition and key.is_full_member
-
-
 def _shown(value: float | None) -> str:
     return "?" if value is None else f"{value:g}"
 

@@ -44,9 +44,7 @@ class EntryIndex:
     def __init__(self, entries: Iterable[HostEntry]) -> None:
         self._by_key = by_key(entries)
         self._by_folded: dict[str, list[HostEntry]] = {}
-        self._by_gid: dict[int, list[HostEntry]] = {}
         for entry in self._by_key.values():
-            self._by_gid.setdefault(entry.gid, []).append(entry)
             if entry.kind == NAME:
                 self._by_folded.setdefault(entry.key.lower(), []).append(entry)
 
@@ -63,10 +61,6 @@ class EntryIndex:
     def all(self) -> Iterable[HostEntry]:
         """What ibacm believes in the end."""
         return self._by_key.values()
-
-    def of_gid(self, gid: int) -> list[HostEntry]:
-        """The entries with this GID."""
-        return self._by_gid.get(gid, [])
 
 
 class OwnInterface(NamedTuple):

@@ -16,7 +16,6 @@ from ibkit.rules.tallies import spell
 _BAD, _GOOD = "ERROR", "OK"
 #: Power of a lane that gets no light.
 _NO_LIGHT_DBM = -40.0
-_EXPORTERS = "treydock/infiniband_exporter; SckyzO/infiniband_exporter"
 
 
 @rule(
