@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import io
 from contextlib import closing
-from functools import partial
 
-from ibkit.collectors.job_samples import watch_job
 from ibkit.errors import IbkitError, UnreadableInput
 from ibkit.model.mpi import JobVerdict
-from ibkit.parsers.base import Problem
 from ibkit.sources.raw import RawSource
 from ibkit.sources.site import Host, Site
+from ibkit.transport.live.hosts import RSH, judge_on_hosts, judge_recorded
 from ibkit.transport.live.verdict import judge_watches
 from ibkit.transport.logs.job import Job, Log, job_of_site, open_job
 from ibkit.transport.logs.verdict import judge
 from ibkit.tui.view.excerpt import Excerpt, excerpt_of
-
-#: How long processes are watched (seconds): as check-mpi-transport does by default.
-WINDOW_SECONDS = 2.0
-#: Logs in and starts ibkit on another host.
-_RSH = "ssh -o BatchMode=yes"
 
 
 def job_of(site: Site, raw: RawSource | None) -> Job:
@@ -50,26 +43,16 @@ def judge_target(site: Site, target: str) -> JobVerdict:
         return judge(open_job(target))
     if site.origin.kind != "live":
         raise IbkitError(f"{name}: a replay is of then; running processes are looked at live")
-    return _judge_on(site, name, nodes.strip()) if nodes.strip() else _judge_here(site, name)
+    if not nodes.strip():
+        return _judge_here(site, name)
+    answer = judge_on_hosts(site.hosts[0].source, name, nodes.strip(), RSH, None, lambda _: None)
+    return answer._replace(target=f"{name} on {nodes.strip()}")
 
 
 def judge_watched(hosts: tuple[Host, ...]) -> JobVerdict:
     """The running job that hosts' captures hold two looks at. Raises UnreadableInput where none can be read."""
     targets = {host.watched.target for host in hosts if host.watched}
-    target = targets.pop() if len(targets) == 1 else f"{len(targets)} targets"
-    watches = []
-    problems = []
-    for host in hosts:
-        if look := host.watched:
-            try:
-                seconds = partial(_given, look.seconds)
-                watches.append(watch_job(host.name, look.target, host.source, look.later, seconds))
-            except UnreadableInput as error:
-                problems.append(Problem("no-rank", str(error), None, host.name))
-    if not watches:
-        raise UnreadableInput(problems[0].text if problems else "no capture holds a running job")
-    answer = judge_watches(target, watches)
-    return answer._replace(problems=(*answer.problems, *problems))
+    return judge_recorded(targets.pop() if len(targets) == 1 else f"{len(targets)} targets", hosts)
 
 
 def read_line(site: Site, raw: RawSource | None, target: str | None, file: str, line: int) -> Excerpt:
@@ -91,30 +74,5 @@ def read_line(site: Site, raw: RawSource | None, target: str | None, file: str, 
 def _judge_here(site: Site, target: str) -> JobVerdict:
     from ibkit.collectors.everything import watch_live
 
-    watched, _ = watch_live(site, target, WINDOW_SECONDS, lambda _ranks, _seconds: None)
+    watched, _ = watch_live(site, target, None, lambda _ranks, _seconds: None)
     return judge_watches(target, [watched])
-
-
-def _judge_on(site: Site, target: str, nodes: str) -> JobVerdict:
-    """Let ibkit on each node record its two looks, all at the same time, and judge them together."""
-    import socket
-    import tempfile
-
-    from ibkit.sources.remote import captures_of_hosts, hosts_of
-
-    if target.startswith("pid:"):
-        raise IbkitError(f"{target}: a process has its number on one host only; use slurm:JOBID or running")
-    hosts = hosts_of(site.hosts[0].source, nodes, target)
-    words = ("capture", "--watch", target, "--window", f"{WINDOW_SECONDS:g}", "-o", "-")
-    with tempfile.TemporaryDirectory(prefix="ibkit-") as folder:
-        found, problems = captures_of_hosts(
-            hosts, _RSH, words, WINDOW_SECONDS, folder, lambda text: None, socket.gethostname()
-        )
-        if not found:
-            raise UnreadableInput(problems[0].text if problems else f"{target}: no node answered")
-        answer = judge_watched(tuple(found))
-        return answer._replace(target=f"{target} on {nodes}", problems=(*answer.problems, *problems))
-
-
-def _given(seconds: float, _: dict[int, int | None]) -> float:
-    return seconds

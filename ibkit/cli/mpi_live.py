@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
 
 from ibkit.cli.mpi_answer import tell
 from ibkit.cli.output import note, origin_line
 from ibkit.display import clean
-from ibkit.errors import IbkitError, UnreadableInput
-from ibkit.parsers.base import Problem
+from ibkit.errors import IbkitError
 from ibkit.sources.opening import open_site
-from ibkit.sources.site import Host, Site
+from ibkit.sources.site import Site
 
-_DEFAULT_RSH = "ssh -o BatchMode=yes"
+#: As ibkit.transport.live.hosts has it, which --help need not load.
+_RSH = "ssh -o BatchMode=yes"
 _MAX_WINDOW_SECONDS = 3600
-#: What hosts whose ranks are not counted yet get: one window for all of them.
-HOSTS_WINDOW_SECONDS = 10.0
 SHORTEST_WINDOW_SECONDS = 2.0
 
 
@@ -30,9 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--hosts", metavar="NODES", help="look there, too, over ssh: n[01-16]; `job`: the nodes of slurm:JOBID"
     )
-    group.add_argument(
-        "--rsh", metavar="COMMAND", default=_DEFAULT_RSH, help=f"what runs ibkit on another host ({_DEFAULT_RSH})"
-    )
+    group.add_argument("--rsh", metavar="COMMAND", help="what runs ibkit on another host (ssh -o BatchMode=yes)")
 
 
 def is_running(args: argparse.Namespace) -> bool:
@@ -53,7 +48,7 @@ def look(args: argparse.Namespace) -> int:
         note(origin_line(site.origin))
         return look_back(args, site)
     if args.hosts is not None:
-        return _gather(args, args.window or HOSTS_WINDOW_SECONDS)
+        return _gather(args)
     from ibkit.collectors.everything import watch_live
     from ibkit.transport.live.verdict import judge_watches
 
@@ -69,7 +64,9 @@ def look_back(args: argparse.Namespace, site: Site) -> int:
         held = f"it holds {clean(', '.join(sorted(targets)))}" if targets else "record one with ibkit capture --watch"
         raise IbkitError(f"{args.target}: the capture is one moment and holds no window of it; {held}")
     target = targets.pop() if len(targets) == 1 else site.origin.label
-    return _judge(args, target, watched, [])
+    from ibkit.transport.live.hosts import judge_recorded
+
+    return tell(args, judge_recorded(target, watched))
 
 
 def checked_window(seconds: float | None) -> float:
@@ -81,50 +78,13 @@ def checked_window(seconds: float | None) -> float:
     return seconds
 
 
-def _judge(args: argparse.Namespace, target: str, hosts: list[Host], problems: list[Problem]) -> int:
-    from ibkit.collectors.job_samples import JobWatch, watch_job
-    from ibkit.transport.live.verdict import judge_watches
-
-    watches: list[JobWatch] = []
-    for host in hosts:
-        if look := host.watched:
-            passed = partial(_passed, look.seconds)
-            try:
-                watches.append(watch_job(host.name, look.target, host.source, look.later, passed))
-            except UnreadableInput as error:
-                problems.append(Problem("no-rank", str(error), None, host.name))
-    if not watches:
-        raise UnreadableInput(problems[0].text if problems else f"{target}: nothing was recorded of it")
-    answer = judge_watches(target, watches)
-    return tell(args, answer._replace(problems=(*answer.problems, *problems)))
-
-
-def _gather(args: argparse.Namespace, window: float) -> int:
-    """Let ibkit on each host record its samples, all at the same time, and judge them together."""
-    import socket
-    import tempfile
-
-    from ibkit.collectors.ranks import ranks_of_target
-    from ibkit.sources.remote import captures_of_hosts, hosts_of
+def _gather(args: argparse.Namespace) -> int:
+    """Judge what all hosts see."""
+    from ibkit.transport.live.hosts import RSH, judge_on_hosts
 
     (here,) = open_site(None).hosts
-    hosts = hosts_of(here.source, args.hosts, args.target)
-    target = args.target
-    if target.startswith("pid:"):  # a number of this host: what its ranks share is what others find them by
-        keys = [job.key for job in ranks_of_target(here.source, target)]
-        if len(keys) != 1 or not keys[0] or keys[0].startswith("parent:"):
-            raise IbkitError(f"{target}: its ranks share nothing by which other hosts know them; use slurm:JOBID")
-        target = f"run:{keys[0]}"
-    words = ("capture", "--watch", target, "--window", f"{window:g}", "-o", "-")
-    note(f"watching {clean(target)} on {len(hosts)} hosts for {window:g} s")
-    with tempfile.TemporaryDirectory(prefix="ibkit-") as folder:
-        found, problems = captures_of_hosts(hosts, args.rsh, words, window, folder, _tell, socket.gethostname())
-        return _judge(args, args.target, found, problems)
-
-
-def _passed(seconds: float, _ranks: object) -> float:
-    """The window of a recorded look has passed long ago."""
-    return seconds
+    rsh = RSH if args.rsh is None else args.rsh
+    return tell(args, judge_on_hosts(here.source, args.target, args.hosts, rsh, args.window, _tell))
 
 
 def _tell(text: str) -> None:

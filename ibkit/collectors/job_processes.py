@@ -28,7 +28,7 @@ DAEMONS = frozenset(
 )
 #: How the key of a run begins whose ranks meet at MASTER_ADDR.
 TORCH = "torch:"
-_STATUS = re.compile(r"^(Name|PPid|Uid):[ \t]+([^\n]*)$", re.MULTILINE)
+_STATUS = re.compile(r"^(Name|State|PPid|Uid):[ \t]+([^\n]*)$", re.MULTILINE)
 _CONTROL_PORT = re.compile(r"(?:\A|\0)--control-port\0([^\0]{1,300})")
 _TORCH = (("RANK", "WORLD_SIZE"),)
 #: A rank's number and how many there are; an inner launcher's variables stand before those that it inherits.
@@ -45,11 +45,12 @@ _MAX_DEPTH = 64
 
 
 class Seen(NamedTuple):
-    """A process as its status shows it."""
+    """A process as its status shows it; ``state`` is proc(5)'s letter: R, S, D, T, t, Z."""
 
     name: str
     parent: int | None
     uid: int | None
+    state: str = ""
 
 
 class RankProcess(NamedTuple):
@@ -83,7 +84,8 @@ class JobProcesses:
         if pid not in self._seen:
             found = dict(_STATUS.findall(self._source.read(f"{PROC}/{pid}/status").text or ""))
             uid = number(found.get("Uid", "").split("\t")[0])
-            self._seen[pid] = Seen(found["Name"], number(found.get("PPid", "")), uid) if "Name" in found else None
+            parent, state = number(found.get("PPid", "")), found.get("State", "")[:1]
+            self._seen[pid] = Seen(found["Name"], parent, uid, state) if "Name" in found else None
         return self._seen[pid]
 
     def above(self, pid: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ one asks only for what moves, and a socket is the same one where its addresses a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ibkit.collectors.absence import NO_DEVICE
 from ibkit.collectors.consumers import command_of
@@ -104,12 +104,15 @@ def watch_job(
     before = before._replace(elsewhere={number: _traffic(first, pid) for number, pid in elsewhere.items()})
     seconds = wait({pid: rank for job in jobs for pid, rank in job.ranks.items()})
     after = _sample(later, SOCKETS_AGAIN, has_device, ports)
+    if has_device:  # a rank that has just begun opens its devices and makes their threads in the window
+        owners |= {thread: pid for pid in pids for thread in _threads(later, pid)}
+        contexts = _joined(contexts, _contexts(later, pids))
     after = after._replace(elsewhere={number: _traffic(later, pid) for number, pid in elsewhere.items()})
-    leaders = {min(job.ranks) for job in jobs}
-    with_maps = set(pids) if len(pids) <= _MAX_MAPS and _may_share_memory(before, after, set(pids)) else leaders
+    with_maps = set().union(*(_with_maps(before, after, owners, job.ranks) for job in jobs))
     facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps, limits=bool(hcas.hcas)) for pid in pids}
     fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
     problems = [*(problem for job in jobs for problem in job.problems), *before.problems, *_second(before, after)]
+    problems += _ended(later, pids)
     if own and (hidden := [pid for pid in pids if networks[pid] is None]):
         what = f"sockets, limits and libraries of process {hidden[0]}"
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
@@ -138,15 +141,64 @@ def _second(before: Sample, after: Sample) -> Iterator[Problem]:
     return (problem for problem in after.problems if (problem.kind, problem.text) not in told)
 
 
-def _may_share_memory(before: Sample, after: Sample, pids: Collection[int]) -> bool:
+def _ended(later: Source, pids: Sequence[int]) -> Iterator[Problem]:
+    """Ranks that were there when the window began, and not at its end."""
+    listing = later.list(PROC)
+    there = {*listing.names}
+    gone = [pid for pid in pids if f"{pid}" not in there] if listing.entries is not None else []
+    if gone:
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        text = f"process {gone[0]}{more} ended in the window: what these moved until then was not seen"
+        yield Problem("ended", text, None, f"{PROC}/{gone[0]}")
+
+
+def _with_maps(before: Sample, after: Sample, owners: Mapping[int, int], ranks: Mapping[int, int | None]) -> set[int]:
+    """The processes of a job whose memory maps are worth the kernel's work."""
+    if len(ranks) <= _MAX_MAPS and _may_share_memory(before, after, owners, ranks):
+        return set(ranks)
+    return {*_leaders(before, owners, ranks), *_busiest(before, after, ranks)}
+
+
+def _may_share_memory(
+    before: Sample, after: Sample, owners: Mapping[int, int], ranks: Mapping[int, int | None]
+) -> bool:
     """Whether segments of memory are of any interest: where queue pairs move or ranks have sockets to each other, which
     is quick to see, they prove nothing, and hundreds of memory maps are work for the kernel.
     """
     old = {(one.device, one.qpn): one for one in before.queue_pairs or ()}
-    if any((was := old.get((one.device, one.qpn))) and was.sq_psn != one.sq_psn for one in after.queue_pairs or ()):
-        return False
-    ends = {(one.local, one.peer) for one in before.sockets or () if any(pid in pids for pid in one.pids)}
+    for one in after.queue_pairs or ():
+        was = old.get((one.device, one.qpn))
+        if was and was.sq_psn != one.sq_psn and one.pid and owners.get(one.pid, one.pid) in ranks:
+            return False
+    ends = {(one.local, one.peer) for one in before.sockets or () if any(pid in ranks for pid in one.pids)}
     return not any((peer, local) in ends for local, peer in ends)
+
+
+def _leaders(before: Sample, owners: Mapping[int, int], ranks: Mapping[int, int | None]) -> set[int]:
+    """A job's first process, and the first one of the same rank that has a socket or a queue pair: often the first is a
+    shell, which has none of the job's libraries.
+    """
+    first = min(ranks)
+    talking = {pid for one in before.sockets or () for pid in one.pids}
+    talking |= {owners.get(one.pid, one.pid) for one in before.queue_pairs or () if one.pid}
+    return {first, *[pid for pid in sorted(ranks) if ranks[pid] == ranks[first] and pid in talking][:1]}
+
+
+def _busiest(before: Sample, after: Sample, ranks: Mapping[int, int | None]) -> set[int]:
+    """All processes of the two ranks of this host that moved most by TCP between them: their memory maps tell whether
+    that is the job's data path, or the application's beside shared memory.
+    """
+    earlier = {(one.local, one.peer): one for one in before.sockets or ()}
+    best = 0
+    busiest: set[int | None] = set()
+    for one in after.sockets or ():
+        old, far = earlier.get((one.local, one.peer)), earlier.get((one.peer, one.local))
+        moved = (one.acked_bytes or 0) - (old.acked_bytes or 0 if old else 0)
+        if old is not None and far is not None and moved > best:
+            ends = {ranks[pid] for end in (old, far) for pid in [pid for pid in end.pids if pid in ranks][:1]}
+            if len(ends) == 2:
+                best, busiest = moved, ends
+    return {pid for pid, rank in ranks.items() if rank in busiest}
 
 
 def _sample(source: Source, sockets: tuple[str, ...], has_device: bool, ports: Sequence[str]) -> Sample:
@@ -213,6 +265,16 @@ def _contexts(source: Source, pids: Iterable[int]) -> Mapping[str, frozenset[int
             if node.startswith("uverbs"):
                 found.setdefault(devices.get(node) or node, set()).add(pid)
     return {device: frozenset(owners) for device, owners in found.items()}
+
+
+def _joined(
+    contexts: Mapping[str, frozenset[int]] | None, more: Mapping[str, frozenset[int]] | None
+) -> Mapping[str, frozenset[int]] | None:
+    """Who had each device open at the begin or at the end of the window."""
+    if contexts is None or more is None:
+        return contexts
+    nobody: frozenset[int] = frozenset()
+    return {device: contexts.get(device, nobody) | more.get(device, nobody) for device in {**contexts, **more}}
 
 
 def _sockets(source: Source, command: tuple[str, ...], problems: list[Problem]) -> tuple[ss_tcp.TcpSocket, ...] | None:

@@ -42,7 +42,7 @@ def ranks_of_target(source: Source, target: str) -> tuple[Ranks, ...]:
         return ranks_of_process(source, int(name), processes)
     if kind == "slurm":
         return ranks_of_slurm_job(source, name, processes)
-    found = _by_run(one for one in processes.ranks.values() if target == RUNNING or one.key == name)
+    found = _by_run(processes, [one for one in processes.ranks.values() if target == RUNNING or one.key == name])
     if not found:
         hidden = f"; of {len(processes.hidden)} processes the environment may not be read: try as root"
         raise UnreadableInput(f"{target}: no rank of a parallel job on this host{hidden if processes.hidden else ''}")
@@ -55,19 +55,20 @@ def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = 
     if processes.seen(pid) is None:
         raise UnreadableInput(f"pid:{pid}: no such process here, or /proc hides it")
     if own := processes.ranks.get(pid):
-        return _by_run(processes.of_run(own.key).values())
+        return _by_run(processes, processes.of_run(own.key).values())
     if below := [one for one in processes.ranks.values() if pid in processes.above(one.pid)]:
-        return _by_run(below)
+        return _by_run(processes, below)
     # Slurm starts the ranks, or the daemons that start them, below a process of its own.
     job = processes.environment(pid).get("SLURM_JOB_ID")
     if job and (found := [one for one in processes.ranks.values() if one.environment.get("SLURM_JOB_ID") == job]):
-        return _by_run(found)
+        return _by_run(processes, found)
     children = [other for other in processes.hidden if next(processes.above(other), None) == pid]
     if pid in processes.hidden or children:
         text = "the environment may not be read: only the process's user and root may; which ranks belong together is "
         problem = Problem("not-permitted", f"{text}not known", None, f"{PROC}/{(children or [pid])[0]}/environ")
         return (Ranks(dict.fromkeys(children or [pid]), problems=(problem,)),)
-    return (Ranks({pid: None}),)
+    text = f"process {pid} has no launcher's variables, and has started none that has: it is no rank as far as is seen"
+    return (Ranks({pid: None}, problems=(Problem("no-rank", text, None, f"{PROC}/{pid}/environ"),)),)
 
 
 def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None = None) -> tuple[Ranks, ...]:
@@ -78,9 +79,12 @@ def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None 
     processes = processes or JobProcesses(source)
     number, _, step = job.partition(".")
     found = _by_run(
-        one
-        for one in processes.ranks.values()
-        if one.environment.get("SLURM_JOB_ID") == number and step in ("", one.environment.get("SLURM_STEP_ID"))
+        processes,
+        [
+            one
+            for one in processes.ranks.values()
+            if one.environment.get("SLURM_JOB_ID") == number and step in ("", one.environment.get("SLURM_STEP_ID"))
+        ],
     )
     if found:
         return found
@@ -92,18 +96,32 @@ def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None 
     if not pids:
         said = next(iter(answer.err.strip().splitlines()), "it lists no task of it")
         raise UnreadableInput(f"slurm:{job}: no process of it on this host: scontrol says: {said[:200]}")
-    known = _by_run(one for one in processes.ranks.values() if one.pid in pids)
+    known = _by_run(processes, [one for one in processes.ranks.values() if one.pid in pids])
     return known or (Ranks(dict.fromkeys(pids)),)
 
 
-def _by_run(processes: Iterable[RankProcess]) -> tuple[Ranks, ...]:
+def _by_run(processes: JobProcesses, chosen: Iterable[RankProcess]) -> tuple[Ranks, ...]:
     runs: dict[str, list[RankProcess]] = {}
-    for one in processes:
+    for one in chosen:
         runs.setdefault(one.key, []).append(one)
     found = []
     for key, members in runs.items():
         first = min(members)
         sizes = {one.size for one in members}
         ranks = {one.pid: one.rank for one in sorted(members)}
-        found.append(Ranks(ranks, first.size if len(sizes) == 1 else None, first.environment, (), key))
+        found.append(
+            Ranks(ranks, first.size if len(sizes) == 1 else None, first.environment, _stopped(processes, ranks), key)
+        )
     return tuple(sorted(found, key=lambda one: min(one.ranks)))
+
+
+def _stopped(processes: JobProcesses, ranks: Mapping[int, int | None]) -> tuple[Problem, ...]:
+    """A rank that a signal or a debugger has stopped moves nothing, and its peers wait for it."""
+    stopped = [pid for pid in ranks if (seen := processes.seen(pid)) is not None and seen.state in ("T", "t")]
+    if not stopped:
+        return ()
+    more = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
+    text = (
+        f"process {stopped[0]} (rank {ranks[stopped[0]]}){more} is stopped, by a signal or a debugger: it moves nothing"
+    )
+    return (Problem("stopped", text, None, f"{PROC}/{stopped[0]}/status"),)

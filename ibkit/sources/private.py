@@ -29,8 +29,12 @@ _LIBRARY = re.compile(
     rb"/libibverbs/|/lib(?:ibverbs|rdmacm|ibumad|ibmad|mlx4|mlx5|efa|mana|hns|uc[mpst]|uct_ib|fabric|psm2|psm3"
     rb"|nccl|nccl-net|nccl-fabric|rccl|sharp|hcoll|mpi|open-pal|mpich|gloo|torch_cpu)(?:[-_.][\w.+-]*)?\.so[\d.]*\Z"
 )
-#: Shared memory through which ranks of one host send: Open MPI's, UCX's, and System V's (which UCX uses, too).
-_SEGMENT = re.compile(rb"/(?:vader_segment|sm_segment|ucx_shm_posix_)[^/]*\Z|/SYSV[0-9a-f]{8}(?: \(deleted\))?\Z")
+#: Shared memory through which ranks of one host send: Open MPI's, UCX's, MPICH's, Intel MPI's, MVAPICH2's, and System
+#: V's (which UCX uses, too).
+_SEGMENT = re.compile(
+    rb"/(?:vader_segment|sm_segment|ucx_shm_posix_|mpich_shar_tmp|Intel_MPI_|ib_shmem)[^/]*\Z"
+    rb"|/SYSV[0-9a-f]{8}(?: \(deleted\))?\Z"
+)
 _MAPPED = re.compile(rb"[0-9a-f]+-[0-9a-f]+ \S{4} [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+ [0-9]+) +(/[^\n]*)\Z")
 
 

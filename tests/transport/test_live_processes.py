@@ -177,6 +177,72 @@ def test_shared_memory_is_what_is_left(mine: str, theirs: str, device: str, more
     assert judged(now, now).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs", "verdict"),
+    [
+        (SEGMENTS, SEGMENTS, "unknown"),
+        (SEGMENTS.split("\n")[0], SEGMENTS.split("\n")[1], "tcp"),  # pml ucx: each has its own alone
+        ("", "", "tcp"),
+        ("00:1b 9 /dev/shm/mpich_shar_tmpA (deleted)", "00:1b 9 /dev/shm/mpich_shar_tmpA (deleted)", "unknown"),
+        (SEGMENTS, None, "unknown"),  # it has ended, or its map may not be read
+    ],
+)
+def test_tcp_beside_shared_memory_may_be_the_applications_own(mine: str, theirs: str | None, verdict: str) -> None:
+    """Two ranks of one host whose library has shared memory, and that talk to each other by sockets of their own."""
+    moments = source(sockets=between(0)), source(sockets=between(980_131))
+    for one in moments:
+        maps = {89: mine, 90: theirs}
+        files = {
+            f"/proc/{pid}/maps": f"/usr/lib/libmpi.so.40\n{text}" for pid, text in maps.items() if text is not None
+        }
+        one._files = {name: text for name, text in one._files.items() if not name.endswith("/maps")} | files
+    answer = judged(*moments)
+    assert (answer.verdict, len(answer.layers[0].pairs)) == (verdict, int(verdict == "tcp"))
+    if verdict == "unknown":
+        assert "may be the application's own" in (answer.layers[0].next_step or "")
+
+
+def test_the_first_process_of_a_rank_may_be_a_shell() -> None:
+    """What the library is, and whether a setting is its own, is seen in the process that talks."""
+    more = "UCX_TLS=tcp"
+    moments = source(sockets=between(0), more=more), source(sockets=between(980_131), more=more)
+    for one in moments:
+        files = {**rank_files(60), "/proc/60/maps": "", "/proc/60/environ": one._files["/proc/89/environ"]}
+        one._files = {**one._files, **files}
+        mine = {"/proc/60/fd": [], "/proc/60/ns": one._folders["/proc/89/ns"]}
+        pids = [Entry(name, "folder") for name in ("60", "89", "90", "self")]
+        one._folders = {**one._folders, **mine, "/proc": pids}
+    (layer,) = judged(*moments).layers
+    assert (layer.verdict, layer.status, [reason.id for reason in layer.reasons]) == (
+        "tcp", "by-configuration", ["wrongtls"],
+    )  # fmt: skip
+
+
+def test_a_stopped_rank_is_told() -> None:
+    here = source()
+    here._files["/proc/90/status"] = here._files["/proc/90/status"].replace("R (running)", "T (stopped)")
+    assert [one.text for one in judged(here, source()).problems if one.kind == "stopped"] == [
+        "process 90 (rank 1) is stopped, by a signal or a debugger: it moves nothing"
+    ]
+
+
+def test_ranks_that_ended_in_the_window_are_told() -> None:
+    later = source()
+    later._folders = {**later._folders, "/proc": [Entry("89", "folder"), Entry("self", "folder")]}
+    assert [one.text for one in judged(source(), later).problems if one.kind == "ended"] == [
+        "process 90 ended in the window: what these moved until then was not seen"
+    ]
+
+
+def test_a_process_that_is_no_rank_is_told() -> None:
+    here = source()
+    here._folders = {**here._folders, "/proc": [Entry("95", "folder")]}
+    here._files = {**here._files, "/proc/95/status": "Name:\tpython3\nPPid:\t1\n", "/proc/95/environ": "HOME=/"}
+    answer = judge_watches("pid:95", [watch_job("nodea", "pid:95", here, here, lambda _: 2.0)])
+    assert answer.verdict == "unknown"
+    assert "no-rank" in [one.kind for one in answer.problems]
+
+
 def test_an_open_rdma_device_is_a_way_that_shared_memory_does_not_exclude() -> None:
     """Queue pairs that were made through mlx5's DEVX are in no list, and a context is."""
     now = source()
@@ -238,13 +304,17 @@ def test_a_log_may_be_called_like_a_process(
         ("openmpi", "mpirun.openmpi --oversubscribe --mca btl tcp,self -np 2", "tcp", 1),
         ("openmpi", "mpirun.openmpi --oversubscribe --mca pml ob1 -np 2", "shm", 0),
         ("mpich", "mpiexec.hydra -n 2", "shm", 0),
+        ("openmpi", "mpirun.openmpi --oversubscribe --mca pml ob1 -np 2 {beside}", "unknown", 3),
     ],
 )
 def test_a_real_job_is_watched(tmp_path: Path, mpi: str, launcher: str, verdict: str, status: int) -> None:
     program = tmp_path / "ring"
     subprocess.run([f"mpicc.{mpi}", ROOT / "tests/support/ring.c", "-o", program], check=True)
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = [*launcher.split(), program, "1000000000"]
+    (tmp_path / "beside").write_text(  # the rank's own sockets, of a child of its own
+        f'{sys.executable} {ROOT}/tests/support/tcp_rank.py $OMPI_COMM_WORLD_RANK 127.0.0.1 & exec "$@"\n'
+    )
+    command = [*launcher.format(beside=f"sh {tmp_path}/beside").split(), program, "1000000000"]
     job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         for _ in range(10):  # a busy machine takes its time to start the ranks
@@ -254,12 +324,13 @@ def test_a_real_job_is_watched(tmp_path: Path, mpi: str, launcher: str, verdict:
                 capture_output=True, text=True, check=False, cwd=ROOT,
             )  # fmt: skip
             assert job.poll() is None
-            if done.returncode in (0, 1):
+            if done.returncode in (0, 1) or "the application's own" in done.stdout:
                 break
     finally:
         job.terminate()
         job.wait(20)
     assert (f": {verdict}, " in done.stdout, done.returncode) == (True, status), done
+    assert ("the application's own" in done.stdout) == (verdict == "unknown")
 
 
 @pytest.mark.parametrize(

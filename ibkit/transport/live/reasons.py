@@ -88,6 +88,10 @@ def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
 
 
 def _uses_ucx(part: Part) -> bool:
-    """Whether the first rank has UCX loaded, as far as that could be seen."""
-    facts = part.watch.facts.get(min(part.ranks.ranks))
-    return facts is None or facts.libraries is None or any(_UCX in library for library in facts.libraries)
+    """Whether a rank has UCX loaded, as far as that could be seen."""
+    seen = [
+        facts.libraries
+        for pid in part.ranks.ranks
+        if (facts := part.watch.facts.get(pid)) and facts.libraries is not None
+    ]
+    return not seen or any(_UCX in library for libraries in seen for library in libraries)

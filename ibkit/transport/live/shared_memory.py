@@ -14,6 +14,8 @@ from ibkit.transport.settings import leaves_no_shared_memory
 _MAY_FORBID = ("UCX_TLS", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES", "PSM2_DEVICES", "PSM3_DEVICES")
 _SYSTEM_V = "/SYSV"
 _UCX = "/libuct"
+#: What is mapped in common where it is used for other things than messages, too.
+_NO_PROOF = ("/mpich_shar_tmp", "/Intel_MPI_", "/ib_shmem")
 
 
 def uses_shared_memory(part: Part, settings: Iterable[Setting]) -> bool:
@@ -31,6 +33,34 @@ def uses_shared_memory(part: Part, settings: Iterable[Setting]) -> bool:
     if any(leaves_no_shared_memory(one) or one.name in _MAY_FORBID for one in settings):
         return False
     return _shows_no_socket(part) and _are_joined(part)
+
+
+def have_no_common_memory(part: Part) -> bool:
+    """Whether the maps of two ranks of this host were seen, and no two ranks have a segment in common.
+
+    Only then are sockets between them the job's data path. A library that has shared memory sends through it: sockets
+    beside it are the application's own.
+    """
+    holders = _holders(part)
+    seen = {rank for pid, rank in part.ranks.ranks.items() if _has_maps(part, pid)}
+    return len(seen) > 1 and all(len(ranks) < 2 for ranks in holders.values())
+
+
+def _has_maps(part: Part, pid: int) -> bool:
+    facts = part.watch.facts.get(pid)
+    return facts is not None and facts.segments is not None
+
+
+def _holders(part: Part) -> dict[tuple[str, str], set[int | None]]:
+    """The ranks that have each segment mapped, by its place and name; System V's only where UCX is loaded."""
+    holders: dict[tuple[str, str], set[int | None]] = defaultdict(set)
+    for pid, rank in part.ranks.ranks.items():
+        facts = part.watch.facts.get(pid)
+        has_ucx = facts is not None and any(_UCX in library for library in facts.libraries or ())
+        for segment in (facts.segments if facts else None) or ():
+            if has_ucx or not segment.name.startswith(_SYSTEM_V):
+                holders[segment.place, segment.name].add(rank)
+    return holders
 
 
 def _shows_no_socket(part: Part) -> bool:
@@ -53,17 +83,11 @@ def _shows_no_socket(part: Part) -> bool:
 
 def _are_joined(part: Part) -> bool:
     """Whether segments that two ranks have mapped join all ranks."""
-    holders: dict[str, set[int]] = defaultdict(set)
-    for pid, rank in part.ranks.ranks.items():
-        facts = part.watch.facts.get(pid)
-        if facts is None or rank is None:
-            return False
-        has_ucx = any(_UCX in library for library in facts.libraries or ())
-        for segment in facts.segments or ():
-            if not segment.name.startswith(_SYSTEM_V) or has_ucx:
-                holders[segment.place].add(rank)
-    joined: set[int] = set()
-    groups = [ranks for ranks in holders.values() if len(ranks) > 1]
+    if None in part.ranks.ranks.values() or any(pid not in part.watch.facts for pid in part.ranks.ranks):
+        return False
+    proving = [ranks for (_, name), ranks in _holders(part).items() if not any(one in name for one in _NO_PROOF)]
+    joined: set[int | None] = set()
+    groups = [ranks for ranks in proving if len(ranks) > 1]
     while groups:
         touching = [ranks for ranks in groups if not joined or ranks & joined]
         if not touching:

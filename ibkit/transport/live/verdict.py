@@ -24,13 +24,17 @@ from ibkit.transport.links import Links
 from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, TcpMove, bare
 from ibkit.transport.live.pairs import Queue, SocketPair, join_queue_pairs, join_sockets, moves_of
 from ibkit.transport.live.reasons import Marks, asked_for_tcp, reasons_of, settings_of
-from ibkit.transport.live.shared_memory import uses_shared_memory
+from ibkit.transport.live.shared_memory import have_no_common_memory, uses_shared_memory
 from ibkit.transport.reasons import reasons
 
 #: Beside RDMA, TCP of fewer bytes for each of its packets is control.
 _CONTROL_BYTES_PER_PACKET = 64
 #: Where RDMA is open and idle, TCP has to move so much to be the job's data path (bytes).
 _SURELY_DATA = 10 << 20
+_OTHER_SOCKETS = (
+    "ranks of one host move data by TCP, and share memory, or their memory maps were not seen: which of the two their "
+    "library uses is not proven, the sockets may be the application's own. Give the job's log"
+)
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
 _SOCKET_COMMAND = " ".join(SOCKETS)
 _MPI = ("libmpi", "libmpich", "libopen-pal")
@@ -58,10 +62,7 @@ def judge_watches(target: str, watches: Sequence[JobWatch]) -> JobVerdict:
     """The answer about all jobs that were watched, each of which may be on several of the hosts."""
     links = Links()
     for watch in watches:
-        for hca in watch.hcas.hcas:
-            for port in hca.ports:
-                if link := port.transport or port.link_layer:
-                    links.add(watch.host, f"{hca.name}:{port.port}", link)
+        links.add_ports(watch.hcas)
     book = Book()
     jobs = [_Job(number, parts, links, book) for number, parts in enumerate(_jobs(watches), 1)]
     layers = [job.layer() for job in jobs]
@@ -125,15 +126,22 @@ class _Job:
         queues = list(join_queue_pairs(self._parts, is_whole=self._is_whole))
         rdma = [*self._rdma(queues), *self._ports()]
         packets = {part.host: sum(move.packets for move in part.rdma) for part in self._parts}
+        between = list(join_sockets(self._parts))
+        apart = {
+            part.host: have_no_common_memory(part) for part in {id(one.part): one.part for one in between}.values()
+        }
         sockets = [
             one
-            for one in join_sockets(self._parts)
+            for one in between
             if one.move.moved > _CONTROL_BYTES_PER_PACKET * packets[one.part.host]
+            and (one.part is not one.other_part or apart[one.part.host])
         ]
         tcp = [self._tcp(one) for one in sockets]
         verdict, step = self._verdict(rdma, tcp, sockets)
+        if step and not sockets and between:
+            step = _OTHER_SOCKETS
         status, why = self._status(verdict)
-        pairs = self._pairs([*rdma, *tcp], verdict)
+        pairs = self._pairs(rdma if rdma and self._has_nccl else [*rdma, *tcp], verdict)
         self.problems += [*self._contradictions(sockets), *self._silent_ports(queues)]
         return Layer(
             self._name, verdict, status, self._number, self._runtime(), hosts=tuple(sorted(self._hosts(), key=natural)),
@@ -202,8 +210,8 @@ class _Job:
     def _verdict(
         self, rdma: Sequence[_Moved], tcp: Sequence[_Moved], sockets: Sequence[SocketPair]
     ) -> tuple[str, str | None]:
-        if rdma:
-            return words.combine(one.word for one in (*rdma, *tcp)), None
+        if rdma:  # NCCL has one network for all; sockets beside it are Gloo's or the application's
+            return words.combine(one.word for one in (rdma if self._has_nccl else (*rdma, *tcp))), None
         if tcp and self._is_whole:
             if self._is_tcps(sockets):
                 return words.combine(one.word for one in tcp), None
@@ -218,9 +226,10 @@ class _Job:
         return "unknown", self._step()
 
     def _cite_segment(self, part: Part) -> None:
-        """A segment that the first rank has mapped, for people to see: the verdict stands on what is not there."""
-        pid = min(part.ranks.ranks)
-        for segment in (part.watch.facts[pid].segments or ())[:1]:
+        """A segment that a rank has mapped, for people to see: the verdict stands on what is not there."""
+        facts = part.watch.facts
+        pid = next(pid for pid in sorted(part.ranks.ranks) if facts[pid].segments)
+        for segment in (facts[pid].segments or ())[:1]:
             text = f"{segment.name} (inode {segment.place}); no RDMA device open, no TCP between ranks"
             self._cite(part, f"/proc/{pid}/maps", 1, text, pid, "shm")
 
