@@ -28,6 +28,7 @@ from ibkit.cli.mpi_answer import explain, tell
 from ibkit.cli.output import note, origin_line
 from ibkit.errors import IbkitError
 from ibkit.sources.opening import open_site
+from ibkit.transport.require import WORDS
 
 OUTPUTS = ("json", "csv")
 
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--require",
-        choices=("ib", "roce", "iwarp", "rdma", "opa", "efa", "slingshot"),
+        choices=WORDS,
         help="exit status 0 only if all that went between hosts was this (rdma: ib, roce or iwarp), 1 if not, "
         "3 if that is not known or nothing did; for prologs and CI",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ibkit.model.host import HostHcas
 from ibkit.transport.evidence import Mark
 from ibkit.transport.host_names import short_name
 
@@ -27,6 +28,13 @@ class Links:
         self._words.setdefault(key, set()).add(word)
         if mark is not None:
             self._marks.setdefault(key, mark)
+
+    def add_ports(self, host: HostHcas) -> None:
+        """The ports of a host's HCAs, as far as their link layer is known."""
+        for hca in host.hcas:
+            for port in hca.ports:
+                if link := port.transport or port.link_layer:
+                    self.add(host.host, f"{hca.name}:{port.port}", link)
 
     def word(self, host: str | None, device: str) -> str | None:
         """ib, roce, iwarp or opa; None where nothing or not one thing is said."""

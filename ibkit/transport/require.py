@@ -8,8 +8,8 @@ cannot be decided; one that was aborted before it moved anything fails.
 from __future__ import annotations
 
 from ibkit.model.mpi import JobVerdict, Layer
+from ibkit.transport.words import LINK_LAYERS
 
-VERBS = frozenset(("ib", "roce", "iwarp", "rdma"))
 #: What can be required.
 WORDS = ("ib", "roce", "iwarp", "rdma", "opa", "efa", "slingshot")
 
@@ -38,8 +38,8 @@ def _layer_meets(layer: Layer, wanted: str) -> bool | None:
 
 
 def _word_meets(word: str, wanted: str) -> bool | None:
-    if word == wanted or (wanted == "rdma" and word in VERBS):
+    if word == wanted or (wanted == "rdma" and word in LINK_LAYERS):
         return True
-    if word == "unknown" or (word == "rdma" and wanted in VERBS):
+    if word == "unknown" or (word == "rdma" and wanted in LINK_LAYERS):
         return None
     return False

@@ -25,11 +25,8 @@ def read_hosts(hosts: Iterable[Host], links: Links) -> KnownHosts:
         from ibkit.collectors.hca import collect_hcas
 
         found = collect_hcas(host.source, host.name, whole=False)
-        for hca in found.hcas:
-            for port in hca.ports:
-                has_active_port |= port.state == "Active"
-                if link := port.transport or port.link_layer:
-                    links.add(host.name, f"{hca.name}:{port.port}", link)
+        links.add_ports(found)
+        has_active_port |= any(port.state == "Active" for hca in found.hcas for port in hca.ports)
         listing = host.source.list("/sys/class/infiniband")
         if not found.hcas and (listing.entries == () or listing.error == "ENOENT"):
             without.add(short_name(host.name))
