@@ -26,7 +26,7 @@ _PLACE = re.compile(
     r"(\d{1,7}) {1,20}(\d{1,10}) {1,20}([A-Za-z][\w.-]{0,252}|\d[\w.-]{0,252}[A-Za-z][\w.-]{0,252})(?: |\Z)"
 )
 #: The tuning file of the fabrics in use: ``tuning_skx_shm-ofi.dat``; and the fabrics themselves.
-_SHARING = re.compile(r'Load tuning file: "[^"]{0,400}/tuning_\w{1,40}_shm(?:-ofi)?[\w.-]{0,100}"')
+_TUNING = re.compile(r'Load tuning file: "[^"]{0,400}/tuning_\w{1,40}_(shm-ofi|shm|ofi)[\w.-]{0,100}"')
 _SETTING = re.compile(r"(I_MPI_\w{1,80}|FI_\w{1,80})=(\S.{0,400}|)\Z")
 _TMI = re.compile(r"TMI provider initialized: (\w{1,20})")
 #: "trying to open DAPL provider ..." is what it tries; this is what it has opened.
@@ -81,8 +81,13 @@ def _startup(text: str, said: Said) -> Iterator[Version | Provider | RankPlace |
                 yield Provider(said, NAME, name, "fabric")
     elif found := _DAPL.match(text):
         yield Provider(said, NAME, "dapl:" + found.group(1), None, "dapl")
-    elif text.startswith("shm segment size") or _SHARING.match(text):
+    elif text.startswith("shm segment size"):
         yield SharedMemory(said, NAME)
+    elif found := _TUNING.match(text):
+        if found.group(1) == "ofi":
+            yield Setting(said, "intel", "I_MPI_FABRICS", "ofi")
+        else:
+            yield SharedMemory(said, NAME)
     elif found := _SETTING.match(text):
         if found.groups() == ("I_MPI_FABRICS", "shm"):
             yield SharedMemory(said, NAME)

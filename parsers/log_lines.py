@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import filterfalse
+from itertools import compress
 from typing import Protocol
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
@@ -27,6 +27,10 @@ MAX_UNENDED_BYTES = 1 << 18
 #: What is remembered of lines seen (bytes, and entries), so that a hostile log costs time and not memory.
 MAX_REMEMBERED_BYTES = 16 << 20
 MAX_REMEMBERED = 100_000
+#: From here on (bytes) the time that it takes to import numpy is saved by it.
+LARGE_BYTES = 32 << 20
+#: Of _Fingerprints, a power of two: 8 MiB.
+_PLACES = 1 << 20
 #: Different facts of bulk lines, see Scanner.
 MAX_FACTS = 200_000
 
@@ -98,14 +102,15 @@ class Scanner:
         self._shapes = _Shapes(worth)
         self._facts: set[Hashable] = set()
         self._seen = _Memory()
-        self._known: set[bytes] = set()
-        self._known_bytes = 0
+        self._known: _Known | _Fingerprints = _Known()
         self._clock = _Clock()
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         for block, end in self._blocks():
             if end == _DROPPED:
                 self._long_line(self.lines + 1)
+            if self.size > LARGE_BYTES and isinstance(self._known, _Known):
+                self._known = _Fingerprints()
             yield from self._telling(block)
             if end == _CONTINUED:
                 self.lines -= 1
@@ -121,32 +126,31 @@ class Scanner:
         lines = block.split(b"\n")
         bare = self._clock.without_times(lines)
         self.lines = numbers[-1] if numbers else self.lines + len(lines)
-        is_known = self._known.__contains__
-        fresh = list(filterfalse(is_known, bare))
-        if not fresh:
+        places = self._known.places_of_others(bare)
+        if not places:
             return
+        fresh = [bare[place] for place in places]
         shapes = b"\n".join(fresh).translate(None, _VARYING).split(b"\n")
         telling = self._shapes.among(set(shapes))
-        places: list[int] = []
+        if not telling:
+            return
         looked_into = []
-        for at in [at for at, form in enumerate(shapes) if form in telling]:
-            key, worth = fresh[at], telling[shapes[at]]
-            if worth != CONTEXT:
+        is_telling = map(telling.__contains__, shapes)
+        for place, key, form in compress(zip(places, fresh, shapes, strict=True), is_telling):
+            worth = telling[form]
+            is_news = worth == CONTEXT
+            if worth == BULK:
+                is_news = self._is_news(key)
                 looked_into.append(key)
-            if worth == CONTEXT or (self._is_news(key) if worth == BULK else self._seen.add(_INNER_TIME.sub(b"", key))):
-                places = places or [place for place, line in enumerate(bare) if not is_known(line)]
-                number = numbers[places[at]] if numbers else first + places[at]
-                yield number, self._cut(number, lines[places[at]])
-        self._remember(looked_into)
-
-    def _remember(self, lines: list[bytes]) -> None:
-        """Lines that were looked into need not be again."""
-        for line in lines:
-            if self._known_bytes >= MAX_REMEMBERED_BYTES:
-                return
-            if line not in self._known:
-                self._known.add(line)
-                self._known_bytes += len(line) + 100
+            elif worth == KEEP:
+                timeless = _INNER_TIME.sub(b"", key)
+                is_news = self._seen.add(timeless)
+                if timeless == key:
+                    looked_into.append(key)
+            if is_news:
+                number = numbers[place] if numbers else first + place
+                yield number, self._cut(number, lines[place])
+        self._known.add(looked_into)
 
     def _is_news(self, line: bytes) -> bool:
         """Whether a line of bulk says something new."""
@@ -225,7 +229,8 @@ _TIME = re.compile(
 )
 #: UCX puts the time into its own lines.
 _INNER_TIME = re.compile(rb"\[\d{9,11}\.\d{1,9}\] ")
-_DIGITS = b"0123456789"
+#: Each digit is as good as another one: what is left is a time's form.
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 class _Clock:
@@ -238,16 +243,18 @@ class _Clock:
     def without_times(self, lines: list[bytes]) -> list[bytes]:
         """The lines of a block without their times; those that have none, or another form of it, are as they are."""
         width, form = self._width, self._form
-        if not width or lines[0][:width].translate(None, _DIGITS) != form:
+        if not width or lines[0][:width].translate(_ZEROS) != form:
             found = _TIME.match(lines[0])
             self._width = width = found.end() if found else 0
-            self._form = form = lines[0][:width].translate(None, _DIGITS)
+            self._form = form = lines[0][:width].translate(_ZEROS)
         if not width:
             return lines
-        forms = [line[:width].translate(None, _DIGITS) for line in lines]
-        if len(set(forms)) == 1:
+        heads = [line[:width] for line in lines]
+        if b"".join(heads).translate(_ZEROS) == form * len(heads):
             return [line[width:] for line in lines]
-        return [line[width:] if found == form else line for line, found in zip(lines, forms, strict=True)]
+        return [
+            line[width:] if head.translate(_ZEROS) == form else line for line, head in zip(lines, heads, strict=True)
+        ]
 
 
 class _Shapes:
@@ -275,6 +282,58 @@ class _Shapes:
         self._known |= fresh
         if self._worth(b"\n".join(fresh)) != IGNORE:
             self._telling.update((form, worth) for form in fresh if (worth := self._worth(form)) != IGNORE)
+
+
+class _Known:
+    """Lines that were looked into and need not be again, within bounds."""
+
+    def __init__(self) -> None:
+        self._lines: set[bytes] = set()
+        self._size = 0
+
+    def places_of_others(self, lines: list[bytes]) -> list[int]:
+        """Where among these the lines stand that are not known."""
+        known = self._lines
+        return [place for place, line in enumerate(lines) if line not in known]
+
+    def add(self, lines: list[bytes]) -> None:
+        """Lines that were looked into."""
+        for line in lines:
+            if self._size >= MAX_REMEMBERED_BYTES:
+                return
+            if line not in self._lines:
+                self._lines.add(line)
+                self._size += len(line) + 100
+
+
+class _Fingerprints:
+    """The same for large logs, by Python's 64-bit hashes of the lines (SipHash, with another key in each process).
+
+    A set of lines costs several misses of the processor's caches for each line of the log, this table one, and numpy
+    looks up a block at once. Of two lines with the same place in the table the later one is known. That a line is
+    taken for another one is as likely as that 44 bits, those that its place does not say, are alike by chance.
+    """
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self._np = np
+        self._table = np.zeros(_PLACES, np.int64)
+        self._table[0] = 1  # which is not at home here; 0, an empty line's, would be
+
+    def places_of_others(self, lines: list[bytes]) -> list[int]:
+        """Where among these the lines stand that are not known."""
+        prints = self._prints(lines)
+        found: list[int] = self._np.flatnonzero(self._table[prints & (_PLACES - 1)] != prints).tolist()
+        return found
+
+    def add(self, lines: list[bytes]) -> None:
+        """Lines that were looked into."""
+        prints = self._prints(lines)
+        self._table[prints & (_PLACES - 1)] = prints
+
+    def _prints(self, lines: list[bytes]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return self._np.fromiter(map(hash, lines), self._np.int64, len(lines))
 
 
 class _Memory:

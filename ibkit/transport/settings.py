@@ -57,6 +57,21 @@ def leaves_no_shared_memory(setting: Setting) -> bool:
     return setting.name == "btl" and bool(names & _SHARED_MEMORY) == setting.value.startswith("^")
 
 
+#: MPICH's, HPE's and MVAPICH2's switches of shared memory, and the value that puts it off.
+_NO_LOCAL = {
+    "MPIR_CVAR_NOLOCAL": True, "MPIR_CVAR_NO_LOCAL": True, "MPIR_CVAR_CH3_NOLOCAL": True, "MPICH_NO_LOCAL": True,
+    "MVP_NOLOCAL": True, "MV2_USE_SHARED_MEM": False,
+}  # fmt: skip
+
+
+def denies_shared_memory(setting: Setting) -> bool:
+    """Settings by which ranks on one host use the network: Intel MPI's fabrics without shm, MPICH's nolocal."""
+    if setting.name == "I_MPI_FABRICS":
+        return "shm" not in setting.value.lower()
+    is_on = setting.value.strip().lower() not in ("", "0", "no", "false")
+    return _NO_LOCAL.get(setting.name) is is_on
+
+
 def wants_module(setting: Setting) -> bool:
     """``btl`` names a module for HCAs."""
     return (

@@ -123,7 +123,11 @@ def said(reader, text: str) -> list[tuple]:
             '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_shm-ofi.dat"',
             [(SharedMemory, "Intel MPI")],
         ),
-        (intel_mpi, '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_ofi.dat"', []),
+        (
+            intel_mpi,
+            '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_ofi.dat"',
+            [(Setting, "intel", "I_MPI_FABRICS", "ofi")],
+        ),
         (
             intel_mpi,
             "[0] MPI startup(): I_MPI_FABRICS=shm",

@@ -114,7 +114,7 @@ def _open(path: str) -> Bytes:
 
 
 def _refuse(path: str) -> None:
-    """Say of a program or a script that it is none; a program was launched before anybody came here."""
+    """Say of a program that it is no log; one that can be run was launched before anybody came here."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return
@@ -126,8 +126,6 @@ def _refuse(path: str) -> None:
         raise UnreadableInput(f"{path}: packed with zstd, which is not read; unpack it first (zstdcat)")
     if head == b"\x7fELF":
         raise UnreadableInput(f"{path}: a program, not a log; to launch it here: ibkit check-mpi-transport {path}")
-    if head[:2] == b"#!":
-        raise UnreadableInput(f"{path}: a script, not a log; to launch it: ibkit check-mpi-transport -- {path}")
 
 
 def _unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable
 
 from ibkit.parsers.job_facts import Build, Provider, Setting
 from ibkit.transport.evidence import Mark
+from ibkit.transport.settings import denies_shared_memory
 
 _WORDS = {
     "ch3:sock": "tcp", "ch3:nemesis:tcp": "tcp", "ch3:nemesis:ib": "rdma", "ch3:nemesis:mxm": "rdma",
     "ch3:mrail": "rdma", "ch3:psm:psm2": "opa",
 }  # fmt: skip
-_NO_LOCAL = frozenset(("MPIR_CVAR_NOLOCAL", "MPIR_CVAR_NO_LOCAL", "MPIR_CVAR_CH3_NOLOCAL"))
 
 
 def is_build(provider: Provider) -> bool:
@@ -56,5 +56,4 @@ def word(provider: Provider) -> str:
 
 def shares_memory(provider: Provider, settings: Iterable[Setting]) -> bool:
     """Whether its ranks on one host share memory: nemesis does, unless that is switched off."""
-    is_off = any(setting.name in _NO_LOCAL and setting.value not in ("", "0", "no", "false") for setting in settings)
-    return provider.provider.startswith("ch3:nemesis") and not is_off
+    return provider.provider.startswith("ch3:nemesis") and not any(map(denies_shared_memory, settings))

@@ -30,6 +30,7 @@ class NcclProcess(Process):
         self.comms: dict[str, CommKey] = {}
         self.networks: dict[str, Mark] = {}
         self.devices: dict[str, nccl.Devices] = {}
+        self.device_marks: dict[str, Mark] = {}
         self.virtual: dict[int, tuple[str, ...]] = {}
         self.queue_pairs: dict[int | None, str] = {}
         self.interfaces: dict[str, tuple[str, ...]] = {}
@@ -221,6 +222,7 @@ class Evidence:
                 return  # a second, more talkative list of the same devices
             fact = known._replace(names=known.names + fact.names, links=known.links + fact.links)
         process.devices[fact.network] = fact
+        process.device_marks.setdefault(fact.network, mark)
         for name, link in zip(fact.names, fact.links, strict=True):
             for part in name.split("+"):
                 self._links.add(fact.said.host, part, link, mark)

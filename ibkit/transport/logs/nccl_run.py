@@ -398,8 +398,10 @@ class _Run:
                 reason = "gid"  # of a connection that worked before it says nothing: the peer may be gone
             if reason:
                 why.setdefault(reason, []).append((mark, "failure"))
-        if "nodev" in why or "nolib" in why:
-            why.pop("noport", None)  # the HCA that could not be opened, or without the library, is not found either
+        if "nodev" in why or "nolib" in why or any(failure.topic == "ofi-no-provider" for failure, _ in failures):
+            # The HCA that could not be opened, or without the library, is not found either; and where libfabric was to
+            # carry the data there need be none.
+            why.pop("noport", None)
         if "noport" in why and (wanted := self._wanted_device()):
             why = {"wrongdev": [(wanted, "configuration"), *why.pop("noport")], **why}
         return why
@@ -432,7 +434,26 @@ class _Run:
         if closed and len(sizes) > 1:
             return {"nodev": [(mark, "failure") for mark in closed]}
         warned = [mark for failure, mark in failures if failure.topic in ("mixed-devices", "mixed-links")]
-        return {"mixed": [(mark, "failure") for mark in warned]} if warned else {}
+        if warned:
+            return {"mixed": [(mark, "failure") for mark in warned]}
+        shorter = self._shorter_lists()
+        return {"mixed": [(mark, "candidate") for mark in shorter]} if shorter else {}
+
+    def _shorter_lists(self) -> list[Mark]:
+        """The device lists of hosts that lack some of the devices that another host lists, a line for each host.
+
+        Processes of one host that list different devices (one HCA for each container) tell nothing of the host.
+        """
+        lists: dict[str, dict[frozenset[str], Mark]] = {}
+        for number, host in self._processes():
+            for network, listed in self._peers.process(number).devices.items():
+                if host is not None and network in self._peers.process(number).networks and listed.is_indexed:
+                    mark = self._peers.process(number).device_marks[network]
+                    lists.setdefault(host, {}).setdefault(frozenset(listed.names), mark)
+        if any(len(found) > 1 for found in lists.values()):
+            return []
+        every = [(names, mark) for found in lists.values() for names, mark in found.items()]
+        return [mark for names, mark in every if any(names < others for others, _ in every)]
 
 
 #: Fatal failures before data was moved; the generic errors that follow any failure are not among them.

@@ -19,7 +19,7 @@ from ibkit.transport.logs import mpi_builds
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import Launches
 from ibkit.transport.reasons import reason_of, reasons
-from ibkit.transport.settings import asks_for_mlx, asks_for_tcp
+from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, denies_shared_memory
 
 #: The old fabrics of Intel MPI, MVAPICH2's channel; all others are providers of libfabric. dapl and ofa are verbs; tmi
 #: is PSM, PSM2 or MX, which its own line tells.
@@ -47,6 +47,9 @@ _HCAS = {
 #: Libraries whose own word counts where the MPI above them has none.
 _LIBRARIES = frozenset(("libfabric", "psm3"))
 #: Fatal failures of a start: no data was moved yet.
+#: MPIs whose ranks on one host share memory unless a setting denies it (their manuals: I_MPI_FABRICS=shm:ofi, ch4's and
+#: ch3's shared memory modules, MV2_USE_SHARED_MEM=1 are the defaults). Before 2019 Intel MPI names its fabrics.
+_SHARING = frozenset(("Intel MPI", "MPICH", "Cray MPICH", "MVAPICH2"))
 _AT_START = frozenset(("init-failed", "no-provider", "no-fabric", "no-port", "unreachable"))
 _MAX_FACTS = 200_000
 
@@ -172,7 +175,10 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     carriers = _carriers(group.providers)
     named = {_word(provider): (provider, mark) for provider, mark in carriers}
     built = [(provider, mark) for provider, mark in carriers if mpi_builds.is_build(provider)]
-    sharing = [mark for p, mark in built if mpi_builds.shares_memory(p, (setting for setting, _ in context.settings))]
+    settings = [setting for setting, _ in in_force(context.settings)]
+    sharing = [mark for p, mark in built if mpi_builds.shares_memory(p, settings)]
+    if not built and count == 1 and not group.shared_memory and not any(map(denies_shared_memory, settings)):
+        sharing = _sharing_by_default(group, context.ranks)
     group = group._replace(shared_memory=[*group.shared_memory, *sharing])
     verdict, step = _verdict(group, name, named, count)
     if doubt := _doubt(carriers, context):
@@ -201,6 +207,16 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         "mpi", verdict, status, job, name, version, hosts, ranks, pairs, reasons(why, book),
         step if status == "undecided" else None,
     )  # fmt: skip
+
+
+def _sharing_by_default(group: Group, ranks: int | None) -> list[Mark]:
+    """Lines that show all ranks on one host, or else the MPI, where that MPI's ranks share memory by default."""
+    if not all(provider.runtime in _SHARING and provider.below != "fabric" for provider, _ in group.providers):
+        return []
+    numbers = {place.rank for place, _ in group.places}
+    if numbers and numbers != set(range(max(ranks or 0, len(numbers)))):
+        return []  # rows are missing: those ranks may be elsewhere
+    return [mark for _, mark in group.places] or [mark for _, mark in group.providers]
 
 
 def _verdict(

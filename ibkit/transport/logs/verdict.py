@@ -66,7 +66,10 @@ def judge(job: Job) -> JobVerdict:
         heap.read(log, File(order, log.name))
     if not heap.has_facts:
         _refuse(job, heap)
-    return _answer(job, heap)
+    answer = _answer(job, heap)
+    if not answer.layers:
+        _refuse_script(job)
+    return answer
 
 
 class _Heap:
@@ -246,6 +249,16 @@ def _refuse(job: Job, heap: _Heap) -> None:
         return
     if form.command != JOB_COMMAND:
         raise UnreadableInput(f"{job.target}: {form.tool} output, not a job's log, {form.reader}")
+
+
+def _refuse_script(job: Job) -> None:
+    """A script in which no runtime speaks is no log; batch jobs print theirs before they start."""
+    if len(job.logs) != 1 or job.target == "-" or job.logs[0].name != job.target:
+        return
+    with closing(job.logs[0].open()) as stream:
+        if stream.read(2) == b"#!":
+            text = f"a script, not a log; to launch it: ibkit check-mpi-transport -- {job.target}"
+            raise UnreadableInput(f"{job.target}: {text}")
 
 
 def _answer(job: Job, heap: _Heap) -> JobVerdict:
