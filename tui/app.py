@@ -20,30 +20,23 @@ from textual.widgets import Input
 
 from ibkit.display import clean
 from ibkit.errors import IbkitError
-from ibkit.model.resolution import Resolution
 from ibkit.sources.site import Site
 from ibkit.tui import themes
-from ibkit.tui.asking import AskScreen
 from ibkit.tui.collecting import Collecting
-from ibkit.tui.exporting import write_new
-from ibkit.tui.help import HelpScreen
-from ibkit.tui.pages import PAGES
-from ibkit.tui.pages.changes import ChangesPage
-from ibkit.tui.pages.findings import FindingsPage
-from ibkit.tui.pages.host import DoctorPage, HostPage
-from ibkit.tui.pages.node import NodePage
+from ibkit.tui.pages import PAGES, Entry
 from ibkit.tui.pages.page import Page
-from ibkit.tui.pages.path import PathPage
-from ibkit.tui.palette import NodeCommands
 from ibkit.tui.screen import EXPORTS, PageScreen
 from ibkit.tui.snapshot import CHECK, FIRST, RESOLVE, Mark, Part, Reading, Snapshot, Task, path_task, tasks_of
-from ibkit.tui.timeline import Timeline
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from ibkit.model.resolution import Resolution
     from ibkit.rules.waiving import Addition
+    from ibkit.tui.timeline import Timeline
 
 #: How often the age in the banner and the refreshes are looked after (seconds).
 HEARTBEAT_SECONDS = 1.0
@@ -58,8 +51,14 @@ def _resolve(site: Site, text: str) -> Resolution:
     return resolve(site, text)
 
 
-def _first_screen(page: type[Page]) -> PageScreen:
-    return PageScreen(page())
+def _first_screen(entry: Entry) -> PageScreen:
+    return PageScreen(entry.page())
+
+
+def _node_commands() -> type[Provider]:
+    from ibkit.tui.palette import NodeCommands
+
+    return NodeCommands
 
 
 class IbkitApp(App[None]):
@@ -68,7 +67,7 @@ class IbkitApp(App[None]):
     CSS = themes.STYLE
     TITLE = "ibkit"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = App.COMMANDS | {NodeCommands}
+    COMMANDS = App.COMMANDS | {_node_commands}
     MODES: ClassVar[dict[str, Any]] = {page.name: partial(_first_screen, page) for page in PAGES}
     DEFAULT_MODE = PAGES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -160,6 +159,8 @@ class IbkitApp(App[None]):
         for each in themes.THEMES:
             self.register_theme(each)
         self.theme = f"ibkit-{'mono' if self.no_color else theme}"
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._is_painted = False
         self._role_styles: tuple[str, dict[str, Style]] = ("", {})
 
     @property
@@ -175,14 +176,25 @@ class IbkitApp(App[None]):
     # -- life
 
     async def on_mount(self) -> None:
-        """Start the collectors; the first frame does not wait for them."""
+        """The collectors start when the first frame is painted: they would share its core."""
         if not self.is_headless:
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, None, 128 + number)
-        self._collect(self.tasks)
         self.set_interval(HEARTBEAT_SECONDS, self._heartbeat)
         if self._first_page != self.current_mode:
             await self.switch_mode(self._first_page)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        self._is_painted = True
+        self._collect(self.tasks)
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Style all anew, but not at the start: the first rule is read with the theme's colours, and what textual does
+        once more for a theme that was set, and for a first screen that is a mode's, takes a tenth of the first frame.
+        """
+        if self._is_painted:
+            super().refresh_css(animate)
 
     def _handle_exception(self, error: Exception) -> None:
         """Keep the error for ibkit.tui.start, where textual would print a traceback with all local variables."""
@@ -285,7 +297,9 @@ class IbkitApp(App[None]):
 
     async def go_to(self, target: Target) -> None:
         """Go where a notice leads."""
-        if target.screen == DoctorPage.name:
+        if target.screen == "doctor":
+            from ibkit.tui.pages.host import DoctorPage, HostPage
+
             await self.go_to(Target(HostPage.name))
             self.push(DoctorPage(), (HostPage.title,))
             return
@@ -296,6 +310,8 @@ class IbkitApp(App[None]):
         if screen is None:
             return
         if target.node is not None:
+            from ibkit.tui.pages.node import NodePage
+
             self.push(NodePage(target.node, target.port), (screen.page.title,))
         elif target.faults_only and not screen.table.faults_only:
             screen.table.action_faults()
@@ -330,7 +346,7 @@ class IbkitApp(App[None]):
             self.tell(str(error), seconds=10)
             return
         self.expect = addition.path
-        await self.go_to(Target(FindingsPage.name))
+        await self.go_to(Target("findings"))
         self.tell(f"written to {addition.path}")
         sample = self.snapshot.check.value if self.snapshot.check else None
         if sample is not None:
@@ -346,6 +362,8 @@ class IbkitApp(App[None]):
 
     def show_path(self, a: Mark, b: Mark) -> None:
         """Open the way between two ports; it is followed meanwhile."""
+        from ibkit.tui.pages.path import PathPage
+
         task = path_task(self.site, a, b)
         self._take({task.part: Reading()})
         self.collecting.start([task], partial(self._deliver, self.collecting))
@@ -354,7 +372,15 @@ class IbkitApp(App[None]):
 
     def action_help(self) -> None:
         """All keys of this screen."""
+        from ibkit.tui.help import HelpScreen
+
         self.push_screen(HelpScreen(self.screen))
+
+    def ask(self, hint: str, then: Callable[[str | None], Any], value: str = "") -> None:
+        """Ask for a text; ``then`` gets it, or nothing. ``value`` stands there at first."""
+        from ibkit.tui.asking import AskScreen
+
+        self.push_screen(AskScreen(hint, value), then)
 
     # -- time
 
@@ -388,7 +414,7 @@ class IbkitApp(App[None]):
 
     def action_jump(self) -> None:
         """Type the number or the time of a frame."""
-        self.push_screen(AskScreen("number of a frame, first, last, or a time such as 2026-12-01T14:00"), self._jump)
+        self.ask("number of a frame, first, last, or a time such as 2026-12-01T14:00", self._jump)
 
     def _jump(self, which: str | None) -> None:
         if which:
@@ -397,10 +423,10 @@ class IbkitApp(App[None]):
     def action_then(self) -> None:
         """Type what to compare with."""
         if self.timeline is not None:
-            self.push_screen(AskScreen("compare with frame: number, first, time; or a capture", FIRST), self._compare)
+            self.ask("compare with frame: number, first, time; or a capture", self._compare, FIRST)
         else:
             start = FIRST if self.site.origin.kind == "live" else ""
-            self.push_screen(AskScreen("compare with a capture, or frame cluster.ibr@7", start), self._compare)
+            self.ask("compare with a capture, or frame cluster.ibr@7", self._compare, start)
 
     def _compare(self, then: str | None) -> None:
         above = self.page_screen
@@ -408,6 +434,8 @@ class IbkitApp(App[None]):
             return
         if self.timeline is not None and not os.path.exists(then) and "@" not in then:
             then = self.timeline.named(then)
+        from ibkit.tui.pages.changes import ChangesPage
+
         self.push(ChangesPage(then), (*above.above, above.page.title))
 
     def _go_in_time(self, move: Callable[[Timeline], object]) -> None:
@@ -443,6 +471,8 @@ class IbkitApp(App[None]):
         """Write a text to a new file in the current folder."""
         if self.is_read_only:
             return
+        from ibkit.tui.exporting import write_new
+
         try:
             path = write_new(name, ending, text)
         except OSError as error:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ibkit.tui.pages import PAGES
-from ibkit.tui.pages.fabric import LinksPage, NodesPage
-from ibkit.tui.pages.findings import FindingsPage
-from ibkit.tui.pages.host import HostPage
-from ibkit.tui.pages.jobs import JobsPage
-from ibkit.tui.pages.page import Content, Page
-from ibkit.tui.pages.problems import ProblemsPage
-from ibkit.tui.pages.subnet import SubnetPage
+from ibkit.tui.pages.page import Content
 from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view import level as levels
 from ibkit.tui.view.banner import banner
@@ -22,31 +16,29 @@ from ibkit.tui.view.table import Table
 #: Below the overview a table shows no more rows than this; the page asked for by name shows all.
 FEW_ROWS = 25
 #: What follows the overview, in its order.
-FOLLOWING: tuple[type[Page], ...] = (
-    JobsPage, FindingsPage, HostPage, SubnetPage, NodesPage, LinksPage, ProblemsPage,
-)  # fmt: skip
+FOLLOWING = ("jobs", "findings", "host", "subnet", "fabric", "links", "problems")
 
 
 def report(snapshot: Snapshot, name: str = "overview") -> Iterator[str]:
     """The page of this name, whole; for the overview all pages, each in short."""
     yield plain(banner(snapshot.origin)).strip().replace("  ", " ")
     yield ""
+    pages = {entry.name: entry for entry in PAGES}
     if name != "overview":
-        page = next(page for page in PAGES if page.name == name)()
-        yield from _page(page.content(snapshot), None)
+        yield from _page(pages[name].page().content(snapshot), None)
         return
     seen = overview(snapshot)
     yield plain(seen.headline).rstrip()
     yield ""
     yield from (plain(line).rstrip() for line in part_lines(seen.parts))
-    for made in PAGES[:1] + FOLLOWING:
-        page = made()
+    for following in ("overview", *FOLLOWING):
+        page = pages[following].page()
         content = page.content(snapshot)
         if content.table is None or not content.table.rows:
             continue
         yield ""
-        yield ("What to look at" if made is PAGES[0] else page.title) + ":"
-        yield from _page(content if made is JobsPage else content._replace(head=()), FEW_ROWS)
+        yield ("What to look at" if following == "overview" else page.title) + ":"
+        yield from _page(content if following == "jobs" else content._replace(head=()), FEW_ROWS)
     yield ""
 
 

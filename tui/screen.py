@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding, BindingsMap, BindingType
 from textual.containers import Container, Horizontal
 from textual.screen import Screen
 from textual.widgets import Input
 
-from ibkit.tui.asking import AskScreen
-from ibkit.tui.choosing import LETTERS, Choice, ChooseScreen
-from ibkit.tui.exporting import csv_text, json_text, picture
-from ibkit.tui.pages import ALL_PAGES, PAGES
+from ibkit.tui.pages import PAGES
 from ibkit.tui.pages.page import Again, Ask, Outcome, Page, Resolve, ShowPath, SortBy, Waive
 from ibkit.tui.snapshot import Mark
 from ibkit.tui.view.lines import Line, line, plain, span
@@ -64,12 +61,6 @@ class PageScreen(Screen[None]):
         Binding("tab", "app.focus_next", show=False, id="page.next-part", tooltip=PARTS),
         Binding("shift+tab", "app.focus_previous", show=False, id="page.previous-part", tooltip=PARTS),
         Binding("escape", "back", show=False, id="page.back", tooltip="clear the filter, else one page back"),
-        # Those that only some pages have; check_action leaves each page its own.
-        *(
-            Binding(own.key, f"page_key({own.name!r})", own.label or own.name, show=bool(own.label),
-                    id=f"page.{own.name}", tooltip=own.help)
-            for own in dict.fromkeys(own for page in ALL_PAGES for own in page.keys)
-        ),
         Binding("e", "export", show=False, id="page.export",
                 tooltip="write the rows that are shown, or the screen, to a file"),
         Binding("y", "copy", show=False, id="page.copy", tooltip="copy the row to the clipboard"),
@@ -80,6 +71,8 @@ class PageScreen(Screen[None]):
     def __init__(self, page: Page, above: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.page = page
+        # A page's own keys stand before those that all have.
+        self._bindings = BindingsMap.merge([BindingsMap(_own_keys(page)), self._bindings])
         #: The titles of the pages that led here.
         self.above = above
         self._is_stale = True
@@ -269,7 +262,7 @@ class PageScreen(Screen[None]):
                 if text:
                     await self._follow(outcome.then(text))
 
-            self.app.push_screen(AskScreen(outcome.hint, outcome.value), answered)
+            self.app.ask(outcome.hint, answered, outcome.value)
         elif isinstance(outcome, Resolve):
             self.app.resolve(outcome.text)
         elif isinstance(outcome, Again):
@@ -326,6 +319,8 @@ class PageScreen(Screen[None]):
 
     def action_export(self) -> None:
         """Choose what file to write."""
+        from ibkit.tui.choosing import Choice, ChooseScreen
+
         rows = [] if self.table.table is None else [Choice(kind[0], kind, EXPORTS[kind]) for kind in ("csv", "json")]
         choices = [*rows, Choice("s", "svg", EXPORTS["svg"])]
         self.app.push_screen(ChooseScreen("Write to a file in the current folder", choices), self.export_chosen)
@@ -338,6 +333,8 @@ class PageScreen(Screen[None]):
 
     def export(self, kind: str) -> None:
         """Write the rows that are shown, in their order, or the screen."""
+        from ibkit.tui.exporting import csv_text, json_text, picture
+
         table = self.table
         if kind == "svg":
             self.app.export(self.page.name, kind, picture(self.app.export_screenshot(title=BANNER)), "the screen")
@@ -362,6 +359,8 @@ class PageScreen(Screen[None]):
 
     def action_copy_cell(self) -> None:
         """Choose a cell of the row that the cursor is on, and copy it."""
+        from ibkit.tui.choosing import LETTERS, Choice, ChooseScreen
+
         table = self.table
         if table.table is None or table.row is None:
             self.app.tell("there is no row here to copy from")
@@ -386,19 +385,30 @@ class PageScreen(Screen[None]):
             self.app.tell(f"copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A slash is text in the filter; a page has its own keys."""
+        """A slash is text in the filter; a key that touches a file of the user's is his alone."""
         if action == "filter":
             return self.is_current and not self.has_class("-filtering")
         if action == "export":
             return not self.app.is_read_only
         if action == "page_key":
-            offered = (own for own in self.page.keys if not (own.is_private and self.app.is_read_only))
-            return any(own.name == parameters[0] for own in offered)
+            return not self.app.is_read_only or all(
+                own.name != parameters[0] for own in self.page.keys if own.is_private
+            )
         return True
 
     def action_press(self, key: str) -> None:
         """A click on a key's name is the key."""
         self.app.simulate_key(key)
+
+
+def _own_keys(page: Page) -> list[Binding]:
+    return [
+        Binding(
+            own.key, f"page_key({own.name!r})", own.label or own.name, show=bool(own.label), id=f"page.{own.name}",
+            tooltip=own.help,
+        )
+        for own in page.keys
+    ]  # fmt: skip
 
 
 def _key(name: str, what: str) -> Line:

@@ -12,26 +12,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ibkit.errors import IbkitError
-from ibkit.model.checks import HostChecks
-from ibkit.model.host import HostHcas
-from ibkit.model.mpi import JobVerdict
-from ibkit.model.resolution import Resolution
-from ibkit.model.subnet_manager import SubnetManagers
 from ibkit.parsers import JOB_COMMAND
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
-from ibkit.sources.raw import RawSource
 from ibkit.sources.site import Host, Origin, Site
-from ibkit.tui.view.subnet import SubnetView
 
 if TYPE_CHECKING:
     from ibkit.collectors.path import Path
     from ibkit.collectors.running_jobs import RunningJob
     from ibkit.comparison.change import Comparison
+    from ibkit.model.checks import HostChecks
+    from ibkit.model.host import HostHcas
+    from ibkit.model.mpi import JobVerdict
+    from ibkit.model.resolution import Resolution
+    from ibkit.model.subnet_manager import SubnetManagers
+    from ibkit.sources.raw import RawSource
     from ibkit.tui.counting import Counted
     from ibkit.tui.diagnosing import Diagnosed
     from ibkit.tui.view.cache import CacheContents
     from ibkit.tui.view.excerpt import Excerpt
+    from ibkit.tui.view.subnet import SubnetView
 
 T = TypeVar("T")
 
@@ -190,8 +190,7 @@ class Snapshot(NamedTuple):
 
 def problems_of(value: Any) -> Sequence[Problem]:
     """The problems that a collector's answer holds."""
-    held = value.fabric if isinstance(value, SubnetView) else value
-    return getattr(held, "problems", ())
+    return getattr(value, "problems", ())
 
 
 def tasks_of(site: Site, earlier: Site | None = None, expect: Callable[[], str | None] = lambda: None) -> list[Task]:
@@ -249,6 +248,10 @@ def line_task(site: Site, job: Part, file: str, number: int) -> Task:
 
 def raw_log(site: Site) -> RawSource | None:
     """The one file that was given, where it is a job's log."""
+    if site.origin.kind != "raw":
+        return None
+    from ibkit.sources.raw import RawSource
+
     source = site.subnet
     return source if isinstance(source, RawSource) and source.form.command == JOB_COMMAND else None
 
@@ -325,6 +328,7 @@ def _checks(source: Source, name: str) -> HostChecks:
 
 def _fabric(subnet: Source) -> SubnetView:
     from ibkit.collectors.fabric import collect_fabric
+    from ibkit.tui.view.subnet import SubnetView
 
     return SubnetView(collect_fabric(subnet))
 

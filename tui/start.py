@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ibkit.crash import farewell
 from ibkit.sources.site import Site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
-from ibkit.tui.timeline import Timeline
 
 
 class Crashed(Exception):
@@ -29,7 +27,11 @@ def show(
 
     ``recording`` is the file and the name of the frame that the site is of, where it is a frame.
     """
-    timeline = Timeline(*recording) if recording else None
+    timeline = None
+    if recording:
+        from ibkit.tui.timeline import Timeline
+
+        timeline = Timeline(*recording)
     app = IbkitApp(
         site,
         collecting,
@@ -48,6 +50,8 @@ def show(
     finally:
         app.collecting.stop()
     if crash is not None:
+        from ibkit.crash import farewell
+
         lines = farewell(crash, "the screen broke", mend="; `ibkit tui | cat` shows the same facts as text")
         raise Crashed("\n".join(lines))
     return app.return_code or 0

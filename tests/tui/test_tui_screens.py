@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -13,9 +15,11 @@ from textual.command import CommandList
 
 from ibkit.model.fabric import Link
 from ibkit.sources.opening import open_site
+from ibkit.tui import pages
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.help import help_lines, key_name
-from ibkit.tui.pages import ALL_PAGES, NAMES
+from ibkit.tui.pages import NAMES
+from ibkit.tui.pages.page import Page
 from ibkit.tui.view.lines import plain
 
 TIME_KEYS = [
@@ -448,6 +452,15 @@ async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -
     app.collecting.stop()
 
 
+def all_pages() -> list[type[Page]]:
+    for module in pkgutil.iter_modules(pages.__path__, f"{pages.__name__}."):
+        importlib.import_module(module.name)
+    found = Page.__subclasses__()
+    for page in found:
+        found += page.__subclasses__()
+    return found
+
+
 async def test_the_document_lists_the_keys_as_the_help_does() -> None:
     told: dict[str, str] = {}
     for page, kind in (("host", "live"), *((page, "capture") for page in ("fabric", "counters", "subnet", "resolve"))):
@@ -455,7 +468,7 @@ async def test_the_document_lists_the_keys_as_the_help_does() -> None:
             for active in tui.app.screen.active_bindings.values():
                 if active.binding.id and active.binding.tooltip:
                     told[key_name(tui.app, active.binding)] = active.binding.tooltip
-    told |= {own.key: own.help for page in ALL_PAGES for own in page.keys}
+    told |= {own.key: own.help for page in all_pages() for own in page.keys}
     for name, _, what in TIME_KEYS:  # a recording has them
         told[name] = what
     document = (FAT_TREE.parent.parent / "docs" / "tui.md").read_text()

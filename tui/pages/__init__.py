@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from ibkit.tui.pages.changes import ChangesPage
-from ibkit.tui.pages.counters import CountersPage
-from ibkit.tui.pages.fabric import LinksPage, NodesPage
-from ibkit.tui.pages.findings import FindingPage, FindingsPage, WaivePage
-from ibkit.tui.pages.host import DoctorPage, HostPage
-from ibkit.tui.pages.jobs import EvidencePage, JobPage, JobsPage, LinePage, MatrixPage, PairsPage
-from ibkit.tui.pages.node import NodePage, PortPage
-from ibkit.tui.pages.overview import OverviewPage
-from ibkit.tui.pages.page import DetailPage, Page
-from ibkit.tui.pages.path import PathPage
-from ibkit.tui.pages.problems import ProblemsPage
-from ibkit.tui.pages.resolve import CachePage, ResolvePage
-from ibkit.tui.pages.subnet import ExitsPage, PartitionsPage, RoutesPage, SubnetPage
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-#: The pages that a digit opens, in the order of the digits; the tenth is 0's.
-PAGES: tuple[type[Page], ...] = (
-    OverviewPage, NodesPage, CountersPage, HostPage, SubnetPage, ResolvePage, JobsPage, FindingsPage, ProblemsPage,
-    LinksPage,
-)  # fmt: skip
+from ibkit.parsers.records import NamedTuple
+
+if TYPE_CHECKING:
+    from ibkit.tui.pages.page import Page
+
+
+class Entry(NamedTuple):
+    """A page that a digit opens: its word on the command line, its word on the screen, where its class is.
+
+    The class comes when the page is shown: the ten of them import all that ibkit knows of fabrics, jobs and rules, and
+    the first frame would wait for it.
+    """
+
+    name: str
+    title: str
+    module: str
+    class_name: str
+
+    def page(self) -> Page:
+        """The page."""
+        made: Any = getattr(import_module(f"ibkit.tui.pages.{self.module}"), self.class_name)
+        page: Page = made()
+        return page
+
+
+#: In the order of the digits; the tenth is 0's.
+PAGES = (
+    Entry("overview", "Overview", "overview", "OverviewPage"),
+    Entry("fabric", "Fabric", "fabric", "NodesPage"),
+    Entry("counters", "Counters", "counters", "CountersPage"),
+    Entry("host", "Host", "host", "HostPage"),
+    Entry("subnet", "Subnet", "subnet", "SubnetPage"),
+    Entry("resolve", "Resolve", "resolve", "ResolvePage"),
+    Entry("jobs", "Jobs", "jobs", "JobsPage"),
+    Entry("findings", "Findings", "findings", "FindingsPage"),
+    Entry("problems", "Problems", "problems", "ProblemsPage"),
+    Entry("links", "Links", "fabric", "LinksPage"),
+)
 NAMES = tuple(page.name for page in PAGES)
-#: Those that rows and keys lead to, too.
-ALL_PAGES: tuple[type[Page], ...] = (
-    *PAGES, NodePage, PortPage, PathPage, PartitionsPage, RoutesPage, ExitsPage, DoctorPage, FindingPage, WaivePage,
-    JobPage, MatrixPage, PairsPage, EvidencePage, LinePage, CachePage, ChangesPage,
-    DetailPage,
-)  # fmt: skip

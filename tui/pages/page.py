@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.site import Site
 from ibkit.tui.snapshot import Mark, Reading, Snapshot, Task, problems_of
 from ibkit.tui.view.lines import Line

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ibkit.parsers.records import NamedTuple
 from ibkit.sources.site import Origin
 from ibkit.tui.view.lines import Line, span
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ibkit.parsers.records import NamedTuple
 
 
 class Filter(NamedTuple):

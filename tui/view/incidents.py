@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ibkit.model.findings import SEVERITIES, Diagnosis, Finding
 from ibkit.rules import catalogue
 from ibkit.rules.engine import is_decided
@@ -11,21 +9,12 @@ from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HARDWARE, HOST_CHECKS
 from ibkit.tui.diagnosing import Diagnosed
 from ibkit.tui.view.findings import level_of
 from ibkit.tui.view.level import OK, UNKNOWN
-from ibkit.tui.view.notices import Notice, Target
+from ibkit.tui.view.notices import Notice, PartLine, Target
 
 #: What a diagnosis looks at, as `ibkit check` counts it.
 PARTS = (HOSTS, FABRIC, MANAGERS, COUNTERS)
 #: More incidents of one rule than this are one line.
 _MOST_ALIKE = 3
-
-
-class PartLine(NamedTuple):
-    """One part in one line. ``level`` is None while it is being read, ``seen`` False where nothing was."""
-
-    caption: str
-    level: int | None
-    text: str
-    seen: bool = True
 
 
 def notices(diagnosis: Diagnosis) -> list[Notice]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ibkit.display import clean
+from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view import level as levels
 
 #: Roles besides the words of the levels: plain text, a caption, a heading, what matters less.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from ibkit.model.ids import Guid
+from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view.level import word
 from ibkit.tui.view.lines import Line, line, span
 from ibkit.tui.view.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from ibkit.model.ids import Guid
 
 
 class Target(NamedTuple):
@@ -27,6 +30,15 @@ class Notice(NamedTuple):
     what: str
     where: str
     target: Target
+
+
+class PartLine(NamedTuple):
+    """One part in one line. ``level`` is None while it is being read, ``seen`` False where nothing was."""
+
+    caption: str
+    level: int | None
+    text: str
+    seen: bool = True
 
 
 COLUMNS = (

@@ -2,22 +2,25 @@
 
 Until the rules have spoken it says what the parts show by themselves. From then on what is wrong is what the rules say,
 and the parts only add what the rules have no say in: what could not be seen or read, the job, the doctor's mends.
+
+What a part needs to be told is imported when it has been read: the first frame has nothing to tell.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ibkit.model.port_state import ACTIVE, condition
+from ibkit.parsers.records import NamedTuple
 from ibkit.tui.snapshot import ON_REQUEST, Reading, Snapshot
-from ibkit.tui.view import doctor, host, incidents, job, managers
-from ibkit.tui.view.incidents import PartLine
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, mark, word
 from ibkit.tui.view.lines import BLANK, Line, beside, facts, heading, line, span
-from ibkit.tui.view.notices import Notice, Target
+from ibkit.tui.view.notices import Notice, PartLine, Target
 from ibkit.tui.view.problems import first_text
-from ibkit.tui.view.subnet import SubnetView
+
+if TYPE_CHECKING:
+    from ibkit.model.host import HostHcas
+    from ibkit.tui.view.subnet import SubnetView
 
 #: What a count of each level is called (one, several).
 LEVEL_COUNTS = {
@@ -43,13 +46,17 @@ def overview(snapshot: Snapshot) -> Overview:
     sample = snapshot.check.value if snapshot.check else None
     parts = [*_hosts(snapshot, found), _managers(snapshot, found), _fabric(snapshot, found)]
     if sample is not None:
+        from ibkit.tui.view import incidents
+
         found = [notice for notice in found if notice.level == UNKNOWN]
         found += incidents.notices(sample.diagnosis)
         parts = [part._replace(level=incidents.level_of_part(part, sample.diagnosis)) for part in parts]
         parts.append(incidents.line_of(sample))
     parts += _job(snapshot, found)
-    for reading in snapshot.doctors.values():
-        found += doctor.notices(reading.value) if reading.value else []
+    for checks in [reading.value for reading in snapshot.doctors.values() if reading.value]:
+        from ibkit.tui.view import doctor
+
+        found += doctor.notices(checks)
     return Overview(_headline(snapshot, parts, found), tuple(_once(parts)), tuple(found))
 
 
@@ -76,6 +83,10 @@ def overview_more(snapshot: Snapshot, width: int, rows: int) -> list[Line]:
 
 def _port_lines(snapshot: Snapshot, limit: int) -> list[Line]:
     values = [reading.value for reading in snapshot.hosts.values() if reading.value is not None]
+    if not any(value.hcas for value in values):
+        return []
+    from ibkit.tui.view import host
+
     table = host.port_table(values)
     if not table.rows:
         return []
@@ -142,14 +153,23 @@ def _hosts(snapshot: Snapshot, found: list[Notice]) -> list[PartLine]:
         if value is None:
             lines.append(_pending(caption, reading))
             continue
-        notices = host.notices(value)
-        found += notices
-        lines.append(PartLine(caption, _worst(notices, host.is_seen(value)), host.summary(value), host.is_seen(value)))
+        lines.append(_host(caption, value, found))
     return lines if len(lines) <= MANY_HOSTS else [_many_hosts(snapshot, lines)]
+
+
+def _host(caption: str, value: HostHcas, found: list[Notice]) -> PartLine:
+    from ibkit.tui.view import host
+
+    notices = host.notices(value)
+    found += notices
+    return PartLine(caption, _worst(notices, host.is_seen(value)), host.summary(value), host.is_seen(value))
 
 
 def _many_hosts(snapshot: Snapshot, lines: list[PartLine]) -> PartLine:
     """The hosts of a cluster's capture in one line."""
+    from ibkit.model.port_state import ACTIVE, condition
+    from ibkit.tui.view import host
+
     values = [reading.value for reading in snapshot.hosts.values() if reading.value is not None]
     ports = [port for value in values for hca in value.hcas for port in hca.ports]
     active = sum(1 for port in ports if condition(port) == ACTIVE)
@@ -165,6 +185,8 @@ def _managers(snapshot: Snapshot, found: list[Notice]) -> PartLine:
     value = snapshot.managers.value
     if value is None:
         return _pending("subnet manager", snapshot.managers)
+    from ibkit.tui.view import managers
+
     notices = managers.notices(value)
     found += notices
     level = _worst(notices, bool(value.managers))
@@ -190,6 +212,8 @@ def _job(snapshot: Snapshot, found: list[Notice]) -> list[PartLine]:
         return []
     if reading.value is None:
         return [_pending("job", reading)]
+    from ibkit.tui.view import job
+
     found += job.notices(reading.value)
     return [PartLine("job", job.status_level(reading.value.status), job.summary(reading.value))]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from ibkit.parsers.base import Problem
+from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view.level import UNKNOWN
 from ibkit.tui.view.lines import Line, facts, line, span
 from ibkit.tui.view.notices import Notice, Target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from ibkit.model.fabric import (
     AGGREGATION_NODE,
@@ -97,6 +97,11 @@ class SubnetView:
     def is_empty(self) -> bool:
         """Whether nothing at all was seen."""
         return not self.fabric.nodes
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What could not be read."""
+        return self.fabric.problems
 
     def name(self, guid: Guid) -> str:
         """What a node is called: its description, else its GUID."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ibkit.display import clean
+from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view.filters import EVERYTHING, Filter
 from ibkit.tui.view.level import UNKNOWN
 

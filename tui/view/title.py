@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view.lines import Line, Span, span
 from ibkit.tui.view.table import AS_THEY_CAME, Order, Table
 
