@@ -19,9 +19,10 @@ from ibkit.model.mpi import JobVerdict
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import Source
 from ibkit.sources.launched import Launched
+from ibkit.sources.log_streams import Bytes
 from ibkit.sources.private import reduced_file
 from ibkit.sources.site import Host
-from ibkit.transport.logs.job import Bytes, Job, Log, allocated
+from ibkit.transport.logs.job import Job, Log, allocated
 from ibkit.transport.logs.verdict import judge
 
 #: Names that are sure to understand --version.

@@ -8,22 +8,20 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import NamedTuple
 
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
 from ibkit.parsers.hostfile import Hosts, expand, read_hostfile
 from ibkit.sources.base import Source
 from ibkit.sources.capture import open_capture
+from ibkit.sources.log_streams import HEAD_BYTES, Bytes, may_be_text, unpacked
 from ibkit.sources.manifest import MANIFEST
 from ibkit.sources.opening import is_capture
 from ibkit.sources.site import Host, Site
 
 MAX_FILES = 20_000
 MAX_DEPTH = 12
-#: Looked at to tell text from binary data (bytes).
-_HEAD_BYTES = 8192
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
 _ZSTD = b"\x28\xb5\x2f\xfd"
 #: Documents and sources quote log lines that are not this job's.
 _NOT_LOGS = re.compile(r"\.(?:md|rst|py|c|cc|cpp|cu|h|hpp|f90|json|html|ya?ml|toml|png|csv)\Z", re.IGNORECASE)
@@ -33,18 +31,6 @@ _HOSTFILE = re.compile(
     re.IGNORECASE,
 )
 _MAX_HOSTFILE_BYTES = 8 << 20
-
-
-class Bytes(Protocol):
-    """As much of a file as a log's reader needs."""
-
-    def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes, none at the end."""
-        ...
-
-    def close(self) -> None:
-        """No more is wanted."""
-        ...
 
 
 class Log(NamedTuple):
@@ -71,7 +57,7 @@ def job_of_site(site: Site) -> Job:
             f"{site.origin.label}: holds no job; name a log: ibkit --from CAPTURE check-mpi-transport LOG"
         )
     return Job(
-        site.origin.label, tuple(Log(file.name, _unpacked(file.name, file.open)) for file in site.job), site.hosts
+        site.origin.label, tuple(Log(file.name, unpacked(file.name, file.open)) for file in site.job), site.hosts
     )
 
 
@@ -84,7 +70,7 @@ def open_job(target: str) -> Job:
     if target.endswith((".tar", ".tgz", ".tar.gz")) and is_capture(target):
         return job_of_site(open_capture(target))._replace(target=target)
     _refuse(target)
-    return Job(target, (Log(target, _unpacked(target, partial(_open, target))),))
+    return Job(target, (Log(target, unpacked(target, partial(_open, target))),))
 
 
 def is_program(path: str) -> bool:
@@ -128,119 +114,6 @@ def _refuse(path: str) -> None:
         raise UnreadableInput(f"{path}: a program, not a log; to launch it here: ibkit check-mpi-transport {path}")
 
 
-def _unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
-    """A stream of text: decompressed, from UTF-16, /proc's NUL-separated files with a line for each variable."""
-
-    def open_text() -> Bytes:
-        stream = opener()
-        head = _read_whole(stream, _HEAD_BYTES)
-        stream = _Joined(head, stream)
-        for magic, module in _PACKED.items():
-            if head.startswith(magic):
-                return _decompressed(module, stream)
-        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return _Utf16(stream)
-        base = os.path.basename(name)
-        if "environ" in base and b"\0" in head:
-            return _Translated(stream, b"\n")
-        if "cmdline" in base and b"\0" in head:
-            return _Translated(stream, b" ")
-        return stream
-
-    return open_text
-
-
-def _read_whole(stream: Bytes, size: int) -> bytes:
-    parts = b""
-    while len(parts) < size and (data := stream.read(size - len(parts))):
-        parts += data
-    return parts
-
-
-def _decompressed(module: str, stream: Bytes) -> Bytes:
-    source = cast(BinaryIO, stream)
-    if module == "gzip":
-        import gzip
-        import zlib
-
-        return _Unpacker(gzip.GzipFile(fileobj=source, mode="rb"), zlib.error)
-    if module == "bz2":
-        import bz2
-
-        return _Unpacker(bz2.BZ2File(source), OSError)
-    import lzma
-
-    return _Unpacker(lzma.LZMAFile(source), lzma.LZMAError)
-
-
-class _Unpacker:
-    """A decompressor whose own errors are those of reading."""
-
-    def __init__(self, unpacked: Bytes, error: type[Exception]) -> None:
-        self._unpacked = unpacked
-        self._error = error
-
-    def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of text. Raises OSError and EOFError."""
-        try:
-            return self._unpacked.read(size)
-        except self._error as error:
-            raise OSError(f"damaged: {error}") from error
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._unpacked.close()
-
-
-class _Joined:
-    """Bytes that were read already, then the rest of the stream."""
-
-    def __init__(self, head: bytes, stream: Bytes) -> None:
-        self._head = head
-        self._stream = stream
-
-    def read(self, size: int = -1) -> bytes:
-        """What was read already comes first."""
-        if self._head:
-            data, self._head = self._head[:size], self._head[size:]
-            return data
-        return self._stream.read(size)
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()
-
-
-class _Translated(_Joined):
-    """A file whose parts are separated by NUL."""
-
-    def __init__(self, stream: Bytes, separator: bytes) -> None:
-        super().__init__(b"", stream)
-        self._separator = separator
-
-    def read(self, size: int = -1) -> bytes:
-        """With a separator for each NUL."""
-        return self._stream.read(size).replace(b"\0", self._separator)
-
-
-class _Utf16(_Joined):
-    """UTF-16 with its mark, as UTF-8."""
-
-    def __init__(self, stream: Bytes) -> None:
-        import codecs
-
-        super().__init__(b"", stream)
-        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-
-    def read(self, size: int = -1) -> bytes:
-        """Up to twice ``size`` bytes."""
-        while True:
-            data = self._stream.read(size)
-            text = self._decoder.decode(data, not data)
-            if text or not data:
-                return text.encode("utf-8", "replace")
-
-
 def allocated(environment: Mapping[str, str], source: Source) -> tuple[Hosts, ...]:
     """The hosts that the batch system gave to a job that is started here: Slurm's, with its number of tasks, else the
     file that PBS or LSF has written. Empty where none did.
@@ -269,7 +142,7 @@ def _folder(target: str) -> Job:
         if _HOSTFILE.match(os.path.basename(path)) and (found := _hostfile(path)):
             listed.append(found)
         elif _is_text(path, name, problems):
-            logs.append(Log(name, _unpacked(name, lambda path=path: _open(path))))  # type: ignore[misc]
+            logs.append(Log(name, unpacked(name, partial(_open, path))))
     if not logs:
         raise UnreadableInput(f"{target}: holds no log")
     return Job(target, tuple(logs), tuple(hosts), tuple(listed), tuple(problems))
@@ -292,7 +165,7 @@ def _files(top: str, problems: list[Problem], hosts: list[Host], logs: list[Log]
             site = open_capture(folder)
             hosts += site.hosts
             where = os.path.relpath(folder, top)
-            logs += [Log(os.path.join(where, file.name), _unpacked(file.name, file.open)) for file in site.job]
+            logs += [Log(os.path.join(where, file.name), unpacked(file.name, file.open)) for file in site.job]
             continue
         folders.sort()
         if os.path.relpath(folder, top).count(os.sep) >= MAX_DEPTH:
@@ -310,15 +183,11 @@ def _files(top: str, problems: list[Problem], hosts: list[Host], logs: list[Log]
 def _is_text(path: str, name: str, problems: list[Problem]) -> bool:
     try:
         with open(path, "rb") as file:
-            head = file.read(_HEAD_BYTES)
+            head = file.read(HEAD_BYTES)
     except OSError as error:
         problems.append(Problem("unreadable", f"{error.strerror}", None, name))
         return False
-    if head.startswith(tuple(_PACKED)) or head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return True
-    base = os.path.basename(name)
-    is_proc = "environ" in base or "cmdline" in base
-    return bool(head) and head[:4] != b"\x7fELF" and (is_proc or head.count(b"\0") <= len(head) // 100)
+    return may_be_text(name, head)
 
 
 def _hostfile(path: str) -> Hosts | None:

@@ -1,0 +1,147 @@
+"""A log's bytes as text: unpacked, from UTF-16, and /proc's files of NUL-separated words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import BinaryIO, Protocol, cast
+
+#: Looked at to tell text from binary data (bytes).
+HEAD_BYTES = 8192
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Bytes(Protocol):
+    """As much of a file as a log's reader needs."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes, none at the end."""
+        ...
+
+    def close(self) -> None:
+        """No more is wanted."""
+        ...
+
+
+def unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
+    """A stream of text: decompressed, from UTF-16, /proc's NUL-separated files with a line for each variable."""
+
+    def open_text() -> Bytes:
+        stream = opener()
+        head = _read_whole(stream, HEAD_BYTES)
+        stream = _Joined(head, stream)
+        for magic, module in _PACKED.items():
+            if head.startswith(magic):
+                return _decompressed(module, stream)
+        if head.startswith(_UTF16):
+            return _Utf16(stream)
+        separator = _separator(name)
+        return _Translated(stream, separator) if separator and b"\0" in head else stream
+
+    return open_text
+
+
+def may_be_text(name: str, head: bytes) -> bool:
+    """Whether a file that begins so may be a log, once it is unpacked."""
+    if head.startswith((*_PACKED, *_UTF16)):
+        return True
+    is_of_proc = _separator(name) is not None
+    return bool(head) and head[:4] != b"\x7fELF" and (is_of_proc or head.count(b"\0") <= len(head) // 100)
+
+
+def _separator(name: str) -> bytes | None:
+    """What stands for NUL in a file of /proc: a variable of ``environ`` has a line, ``cmdline`` is one."""
+    base = os.path.basename(name)
+    return b"\n" if "environ" in base else b" " if "cmdline" in base else None
+
+
+def _read_whole(stream: Bytes, size: int) -> bytes:
+    parts = b""
+    while len(parts) < size and (data := stream.read(size - len(parts))):
+        parts += data
+    return parts
+
+
+def _decompressed(module: str, stream: Bytes) -> Bytes:
+    source = cast(BinaryIO, stream)
+    if module == "gzip":
+        import gzip
+        import zlib
+
+        return _Unpacker(gzip.GzipFile(fileobj=source, mode="rb"), zlib.error)
+    if module == "bz2":
+        import bz2
+
+        return _Unpacker(bz2.BZ2File(source), OSError)
+    import lzma
+
+    return _Unpacker(lzma.LZMAFile(source), lzma.LZMAError)
+
+
+class _Unpacker:
+    """A decompressor whose own errors are those of reading."""
+
+    def __init__(self, unpacked: Bytes, error: type[Exception]) -> None:
+        self._unpacked = unpacked
+        self._error = error
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes of text. Raises OSError and EOFError."""
+        try:
+            return self._unpacked.read(size)
+        except self._error as error:
+            raise OSError(f"damaged: {error}") from error
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._unpacked.close()
+
+
+class _Joined:
+    """Bytes that were read already, then the rest of the stream."""
+
+    def __init__(self, head: bytes, stream: Bytes) -> None:
+        self._head = head
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        """What was read already comes first."""
+        if self._head:
+            data, self._head = self._head[:size], self._head[size:]
+            return data
+        return self._stream.read(size)
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+class _Translated(_Joined):
+    """A file whose parts are separated by NUL."""
+
+    def __init__(self, stream: Bytes, separator: bytes) -> None:
+        super().__init__(b"", stream)
+        self._separator = separator
+
+    def read(self, size: int = -1) -> bytes:
+        """With a separator for each NUL."""
+        return self._stream.read(size).replace(b"\0", self._separator)
+
+
+class _Utf16(_Joined):
+    """UTF-16 with its mark, as UTF-8."""
+
+    def __init__(self, stream: Bytes) -> None:
+        import codecs
+
+        super().__init__(b"", stream)
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to twice ``size`` bytes."""
+        while True:
+            data = self._stream.read(size)
+            text = self._decoder.decode(data, not data)
+            if text or not data:
+                return text.encode("utf-8", "replace")
