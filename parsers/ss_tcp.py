@@ -14,7 +14,9 @@ from ibkit.parsers.base import Parsed, Problem
 from ibkit.parsers.records import NamedTuple
 
 _SOCKET = re.compile(r"([A-Z][A-Z0-9-]{2,12}) +[0-9]{1,12} +[0-9]{1,12} +(\S{1,120}) +(\S{1,120})(?: |\Z)")
-_PID = re.compile(r",pid=([0-9]{1,10}),")
+#: An owner. Its name is its own choice, of at most 15 characters, and printed as it is: one that looks like another
+#: owner is too long to have what stands behind an owner, too.
+_OWNER = re.compile(r'\(".{0,15}?",pid=([0-9]{1,10}),fd=[0-9]{1,10}\)(?=,\("|\)(?: [a-z]| *\Z))')
 _INODE = re.compile(r" ino:([0-9]{1,20})(?= |\Z)")
 _ACKED, _RECEIVED = " bytes_acked:", " bytes_received:"
 
@@ -45,7 +47,8 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[TcpSocket, ...]]:
         if match is None:
             problems.append(Problem("bad-line", "not a TCP socket", number, source))
             continue
-        pids = tuple(dict.fromkeys(map(int, _PID.findall(line[:8192])))) if "users:" in line else ()
+        owners = line.find("users:((", match.end(3))
+        pids = tuple(dict.fromkeys(map(int, _OWNER.findall(line, owners, owners + 8192)))) if owners >= 0 else ()
         inode = _INODE.search(line[-1024:])
         details = lines[number][:4096] if number < len(lines) else ""
         moved = (_count(details, _ACKED), _count(details, _RECEIVED)) if details[:1] in (" ", "\t") else (None, None)

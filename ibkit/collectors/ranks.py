@@ -67,7 +67,7 @@ def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = 
         text = "the environment may not be read: only the process's user and root may; which ranks belong together is "
         problem = Problem("not-permitted", f"{text}not known", None, f"{PROC}/{(children or [pid])[0]}/environ")
         return (Ranks(dict.fromkeys(children or [pid]), problems=(problem,)),)
-    text = f"process {pid} has no launcher's variables, and has started none that has: it is no rank as far as is seen"
+    text = f"process {pid} is no rank of a parallel job, and has started none, as far as launchers' variables tell"
     return (Ranks({pid: None}, problems=(Problem("no-rank", text, None, f"{PROC}/{pid}/environ"),)),)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,18 @@ def test_a_line_that_is_no_socket_costs_that_line() -> None:
     parsed = parse(f"Cannot open netlink socket\n{SOCKET}\n")
     assert [problem.line for problem in parsed.problems] == [1]
     assert len(parsed.value) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ['",pid=1,fd=1)', '",pid=1,fd=1)) ', '",pid=1,fd=1))', ",pid=1,fd=1)", '(("', "a b", "\x1b[31m"]
+)
+@pytest.mark.parametrize("rest", ["", " ", " ino:9 sk:1 <->", " timer:(on,1ms,0) uid:7"])
+def test_a_process_cannot_name_another_one_as_the_owner(name: str, rest: str) -> None:
+    """Its name is of at most 15 bytes, and `ss` prints it as it is."""
+    line = f'ESTAB 0 0 10.0.0.1:1 10.0.0.2:2 users:(("{name}",pid=7,fd=3),("b",pid=8,fd=4)){rest}'
+    assert parse(line).value[0].pids == (7, 8)
+    (last,) = parse(f'ESTAB 0 0 10.0.0.1:1 10.0.0.2:2 users:(("b",pid=8,fd=4),("{name}",pid=7,fd=3)){rest}').value
+    assert last.pids == (8, 7)
 
 
 @given(st.text())

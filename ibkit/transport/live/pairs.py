@@ -97,8 +97,8 @@ def join_sockets(parts: Sequence[Part]) -> Iterator[SocketPair]:
                 (other, pid)
                 for other, socket in ends.get((peer, local), ())
                 if other is part or not (is_local or is_ambiguous)
-                for pid in socket.pids[:1]
-                if pid in other.ranks.ranks and is_another(part, move.pid, other, pid)
+                for pid in [pid for pid in socket.pids if pid in other.ranks.ranks][:1]
+                if is_another(part, move.pid, other, pid)
             ]
             if len(found) == 1:
                 yield SocketPair(part, move, *found[0])
