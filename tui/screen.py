@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: An 80x24 terminal with a status line of tmux and one of the shell's still fits (columns, lines).
 LEAST_WIDTH, LEAST_HEIGHT = 80, 22
+#: Banner, tabs, title row, head, body, keys.
+CHILDREN = 6
 #: From this width on what is told of a row stands beside the table (columns).
 BESIDE_WIDTH = 180
 #: The keys of the last line, in their order.
@@ -83,23 +85,19 @@ class PageScreen(Screen[None]):
     # -- layout
 
     def compose(self) -> ComposeResult:
-        """The parts, all made at once; a page shows those that it needs."""
+        """The parts that most pages need; the filter's line and that of a small terminal come when they are wanted."""
         yield Bar(id="banner")
         yield ActionBar(id="tabs")
         with Horizontal(id="title-row"):
             yield Bar(id="title")
-            yield Bar(id="filter-caption")
-            yield Input(id="filter", compact=True, placeholder="words, !word hides; enter keeps, esc clears")
         yield LinePane(id="head")
         with Container(id="body"):
             yield LineTable(id="table")
             yield LinePane(id="detail")
         yield ActionBar(id="keys")
-        yield Bar(id="too-small")
 
     def on_mount(self) -> None:
         """Draw what is there, which on the first frame is nothing but the frame."""
-        self.query_one("#filter-caption", Bar).show(line(span(" filter ", "key")))
         self.set_class(self.page.detail_rows < 0, "-with-detail")
         self.set_class(not self.page.detail_rows, "-without-detail")
         self._place_detail(self.app.size.width)
@@ -119,8 +117,11 @@ class PageScreen(Screen[None]):
         """Below the least size one line says so; nothing is drawn into a ruin."""
         size = event.size
         is_small = size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT
-        text = f"needs {LEAST_WIDTH}x{LEAST_HEIGHT}, is {size.width}x{size.height}"  # fits in 20 columns
-        self.query_one("#too-small", Bar).show(line(text))
+        if is_small:
+            if not self.query("#too-small"):
+                self.mount(Bar(id="too-small"))
+            text = f"needs {LEAST_WIDTH}x{LEAST_HEIGHT}, is {size.width}x{size.height}"  # fits in 20 columns
+            self.query_one("#too-small", Bar).show(line(text))
         self.set_class(is_small, "-too-small")
         self._place_detail(size.width)
         if self.page.fits_size and self.is_current:
@@ -171,7 +172,7 @@ class PageScreen(Screen[None]):
         """Whether all parts are there: not before the first frame, nor while the screen is taken down and the clock
         and the collectors go on.
         """
-        return self._is_laid_out and len(self.query("#banner, #tabs, #keys, #head, #title-row")) == 5
+        return self._is_laid_out and len(self.children) >= CHILDREN
 
     def refresh_bars(self) -> None:
         """Draw the banner, the tabs and the keys anew."""
@@ -282,10 +283,15 @@ class PageScreen(Screen[None]):
 
     # -- the filter
 
-    def action_filter(self) -> None:
+    async def action_filter(self) -> None:
         """Type a filter; the rows follow each key."""
         if self.table.table is None:
             return
+        if not self.query("#filter"):
+            caption = Bar(id="filter-caption")
+            caption.show(line(span(" filter ", "key")))
+            words = Input(id="filter", compact=True, placeholder="words, !word hides; enter keeps, esc clears")
+            await self.query_one("#title-row").mount(caption, words)
         self.add_class("-filtering")
         self.query_one("#filter", Input).focus()
 
@@ -309,7 +315,8 @@ class PageScreen(Screen[None]):
     def action_back(self) -> None:
         """Clear the filter, else go one page back."""
         if self.has_class("-filtering") or self.table.filter_text:
-            self.query_one("#filter", Input).value = ""
+            for words in self.query("#filter").results(Input):
+                words.value = ""
             self.table.set_filter("")
             self._leave_filter()
         elif self.above:
