@@ -10,6 +10,7 @@ from ibkit.parsers import (
     gloo,
     horovod,
     intel_mpi,
+    job_ends,
     job_settings,
     libfabric,
     mpich,
@@ -39,7 +40,8 @@ from ibkit.parsers.job_facts import (
     SharedMemory,
     Version,
 )
-from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, peel_shape, shape, to_line
+from ibkit.parsers.line_prefixes import peel_shape, to_line
+from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, shape
 
 Fact = (
     nccl.NcclFact
@@ -80,6 +82,7 @@ _MAX_SHAPES = 10_000
 #: Readers for which each line stands alone.
 _STATELESS = (
     verbs_messages, intel_mpi, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes,
+    job_ends,
 )  # fmt: skip
 
 
@@ -212,6 +215,8 @@ _ANCHORS = tuple(
         b"DAPL", b"Device", b"=ch3:", b"handle_cqe",
         b"Opened fabric",
         b"-mca ", b"\\", b"Fatal error",
+        # how it ended
+        b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed",
     )
 )  # fmt: skip
 

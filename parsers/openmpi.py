@@ -245,7 +245,7 @@ _CONTEXT = re.compile(
             b"on-host: ", b"off-host: ", b"Exceptions:", b"host : [",
         )
     )
-    + rb")| {3,4}[a-z_]{2,16} +[\w.:@-]+ *(?m:$)"
+    + rb")| {3,12}[a-z_]{2,16} +[\w.:@-]+ *(?m:$)"
 )  # fmt: skip
 
 
@@ -443,13 +443,13 @@ class _Help:
 
 _NAME = re.compile(r"\[\[\d{1,10},\d{1,10}\],(\d{1,9})\]: ")
 
-_HOST_ROW = re.compile(r"Host (\d{1,7}) \[([^\[\]\s]{1,253})\] ranks (\d[\d ,.-]{0,400})")
-_MATRIX_ROW = re.compile(r"\s{0,8}(\d{1,7}) : (\S.{0,65000})")
+_HOST_ROW = re.compile(r"\s{0,8}Host (\d{1,7}) \[([^\[\]\s]{1,253})\] ranks (\d[\d ,.-]{0,400})")
+_MATRIX_ROW = re.compile(r"\s{0,16}(\d{1,7}) : (\S.{0,65000})")
 _CELL = re.compile(r"ucx\[ {0,3}\d{1,4}\]|\S+")
-_KEY = re.compile(r"key: (\S) == (\S{1,400})")
-_UCX_ID = re.compile(r"ucx\[ {0,3}(\d{1,4})\]:\s*\Z")
-_UCX_ROW = re.compile(r"\s{1,8}(\w{1,30}) +(\S{1,80})\s*\Z")
-_SUMMARY = re.compile(r"\s{0,4}(on|off)-host: +(all|most) connections are (\S{1,400})")
+_KEY = re.compile(r"\s{0,8}key: (\S) == (\S{1,400})")
+_UCX_ID = re.compile(r"\s{0,8}ucx\[ {0,3}(\d{1,4})\]:\s*\Z")
+_UCX_ROW = re.compile(r"\s{1,16}(\w{1,30}) +(\S{1,80})\s*\Z")
+_SUMMARY = re.compile(r"\s{0,12}(on|off)-host: +(all|most) connections are (\S{1,400})")
 
 
 class _Table:

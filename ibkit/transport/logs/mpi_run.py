@@ -119,12 +119,14 @@ class Run:
         if verdict in words.RDMA and self._lacks_buffers():
             verdict, pairs = "unknown", ()
         fatal = [(f.topic, mark) for f, mark in self._parts.failures if f.is_fatal and self._is_end(mark)]
-        has_ended = bool(fatal)
+        has_ended = any(topic != "died" for topic, _ in fatal)
         if any(topic in _AT_START for topic, _ in fatal) or (has_ended and verdict in ("unknown", "shm")):
             verdict, pairs = "none", ()
         for _, mark in fatal[:2]:
             book.cite(mark, "failure")
         status, why = self._status(verdict, version, has_ended)
+        if fatal and verdict != "unknown":
+            status = "aborted"
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
             reasons(why, book), next_step(runtime) if status == "undecided" else None,

@@ -78,27 +78,31 @@ class Networks:
             return _of_links(zip(listed.names, listed.links, strict=True))
         if device is not None and device in process.queue_pairs:
             return _LINK_WORDS[process.queue_pairs[device]]
-        return self._uniform(host)
+        return self.link_word(host)
 
-    def _uniform(self, host: str | None) -> str:
-        """The host's link layer where all its NICs have the same one."""
+    def link_word(self, host: str | None) -> str:
+        """The word for verbs of this host: its link layer where all its NICs have the same one."""
         links = self._links.get(host, set())
         if len(links) == 1:
             return _LINK_WORDS.get(next(iter(links)), "rdma")
         return self._spread.get(host, "rdma") if not links else "rdma"
 
     def _spread_links(self) -> None:
-        """Queue pairs connect equal link layers only: a host without a device list has that of all its peers."""
-        between: dict[str | None, set[str | None]] = {}
+        """Queue pairs connect equal link layers only: a host without a device list has that of the peers that each
+        of its devices reaches.
+        """
+        between: dict[str | None, dict[tuple[int, int | None], set[str | None]]] = {}
         for channel, _ in self._peers.channels:
-            if _is_verbs_channel(channel) and not self._links.get(self._peers.host(channel.process)):
-                between.setdefault(self._peers.host(channel.process), set()).add(self._peers.peer(channel).host)
+            host = self._peers.host(channel.process)
+            if _is_verbs_channel(channel) and not self._links.get(host):
+                device = channel.process, channel.device
+                between.setdefault(host, {}).setdefault(device, set()).add(self._peers.peer(channel).host)
         while True:
             news = {}
-            for host, peers in between.items():
-                kinds = {self._uniform(peer) for peer in peers}
-                if len(kinds) == 1 and kinds != {"rdma"} and host not in self._spread:
-                    news[host] = kinds.pop()
+            for host, devices in between.items():
+                kinds = [{self.link_word(peer) for peer in peers} - {"rdma"} for peers in devices.values()]
+                if all(kinds) and len(set().union(*kinds)) == 1 and host not in self._spread:
+                    news[host] = kinds[0].pop()
             if not news:
                 return
             self._spread.update(news)

@@ -157,11 +157,13 @@ class _Run:
         ends = list(self._not_made_good(failures))
         for _, mark in ends[:2]:
             book.cite(mark, "failure")
-        has_ended = bool(ends)
+        has_ended = any(failure.topic != "died" for failure, _ in ends)
         is_at_setup = any(failure.topic in _AT_SETUP for failure, _ in ends)
         if is_at_setup and not self._was_connected() and not any(f.topic in _OF_A_PATH for f, _ in failures):
             verdict, pairs, step = "none", (), None
         status, why, look = self._status(verdict, failures, has_ended)
+        if ends and verdict != "unknown":
+            status = "aborted"
         runtime, version = self._version()
         return Layer(
             "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks, pairs,
@@ -203,6 +205,8 @@ class _Run:
             word = "shm"
             if channel.is_network:
                 word = self._networks.word(channel.process, channel.network or "", channel.device)
+                if word == "rdma" and peer.host is not None:
+                    word = self._networks.link_word(peer.host)  # queue pairs connect equal link layers only
             yield _Path(
                 word, channel.process, self._peers.host(channel.process), peer.host,
                 self._peers.ranks_of(channel, peer), mark, channel.is_network,

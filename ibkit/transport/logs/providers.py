@@ -193,9 +193,12 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         pairs = (Pair(a, b, verdict, (), tuple(cited)),)
     ends = [(failure, mark) for failure, mark in context.failures if failure.is_fatal]
     fatal = [mark for _, mark in ends]
-    if fatal and (verdict in ("unknown", "shm") or any(failure.topic in _AT_START for failure, _ in ends)):
+    has_ended = any(failure.topic != "died" for failure, _ in ends)
+    if has_ended and (verdict in ("unknown", "shm") or any(failure.topic in _AT_START for failure, _ in ends)):
         verdict, pairs = "none", ()
-    status, why = _status(verdict, context, has_ended=bool(fatal))
+    status, why = _status(verdict, context, has_ended=has_ended)
+    if fatal and verdict != "unknown":
+        status = "aborted"
     if _is_mlx(group, context):
         why = _of_mlx(why, context)
     if status == "fallback" and built:

@@ -137,7 +137,7 @@ class _Heap:
                 self.providers.add(fact, file)
                 if isinstance(fact, Provider) and fact.below == "psm3":
                     self.mpi.add_psm3(fact, file)
-            case Failure(runtime="verbs"):
+            case Failure(runtime="verbs" | "job"):
                 self.nccl.add(fact, file)
                 self.mpi.add(fact, file)
             case Version() | Setting() | Failure():
@@ -205,7 +205,7 @@ class _Heap:
     def is_mpi_spoken(self) -> bool:
         """Whether anything says something about an MPI's transport."""
         return self.has_paths() or any(
-            failure.runtime not in ("verbs", "ofi")
+            failure.runtime not in ("verbs", "ofi", "job")
             and failure.topic not in _NOISE
             and (reason_of(failure) or failure.is_fatal)
             for failure, _ in self.mpi.failures

@@ -1,0 +1,49 @@
+"""What launchers print of a rank that died, and of one that was ended."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from ibkit.parsers.job_log import JobLog
+
+
+def deaths(text: str) -> list[tuple[str, str | None]]:
+    facts = JobLog(io.BytesIO(text.encode() + b"\n"))
+    return [(fact.topic, fact.host) for fact in facts if getattr(fact, "runtime", None) == "job"]
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("mpirun noticed that process rank 1 with PID 6102 on node n02 exited on signal 9 (Killed).", "n02"),
+        (
+            "prterun noticed that process rank 3 with PID 71 on node n02 exited on signal 11 (Segmentation fault).",
+            "n02",
+        ),
+        ("MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD", None),
+        ("application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0", None),
+        ("=   EXIT CODE: 139", None),
+        ("=   KILLED BY SIGNAL: 9 (Killed)", None),
+        ("srun: error: cn0417: task 0: Exited with exit code 1", "cn0417"),
+        ("srun: error: n2: tasks 0-3,7: Segmentation fault (core dumped)", "n2"),
+        ("[1,0]<stderr>:torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", None),
+    ],
+)
+def test_a_death(text: str, host: str | None) -> None:
+    assert deaths(text) == [("died", host)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mpirun noticed that process rank 1 with PID 6102 on node n02 exited on signal 15 (Terminated).",
+        "=   EXIT CODE: 15",
+        "=   EXIT CODE: 0",
+        "srun: error: n2: task 1: Terminated",
+        "slurmstepd: error: *** JOB 4711 ON n1 CANCELLED AT 2025-03-04T12:00:00 DUE TO TIME LIMIT ***",
+    ],
+)
+def test_an_end_that_somebody_wanted(text: str) -> None:
+    assert deaths(text) == []
