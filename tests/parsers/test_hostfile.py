@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ibkit.parsers.allocations import Reader
 from ibkit.parsers.hostfile import MAX_HOSTS, Hosts, counted, executed, expand, listed, read_hostfile
-from ibkit.parsers.log_lines import to_line
+from ibkit.parsers.line_prefixes import to_line
 
 
 @pytest.mark.parametrize(

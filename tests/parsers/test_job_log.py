@@ -25,7 +25,8 @@ from ibkit.parsers import (
 )
 from ibkit.parsers.job_facts import Foreign, Launch, Setting
 from ibkit.parsers.job_log import JobLog
-from ibkit.parsers.log_lines import IGNORE, shape, to_line
+from ibkit.parsers.line_prefixes import to_line
+from ibkit.parsers.log_lines import IGNORE, shape
 
 FIXTURES = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures")
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibkit.parsers import log_lines
-from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, Scanner, peel, to_line
+from ibkit.parsers.line_prefixes import peel, to_line
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, Scanner
 
 
 def scanned(data: bytes, worth: int = KEEP) -> list[tuple[int, bytes]]:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ibkit.parsers import nccl
 from ibkit.parsers.job_facts import Failure, Setting, Version
-from ibkit.parsers.log_lines import IGNORE, shape, to_line
+from ibkit.parsers.line_prefixes import to_line
+from ibkit.parsers.log_lines import IGNORE, shape
 
 WHO = "n01:4711:4790 [3] NCCL INFO "
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ibkit.parsers import openmpi
 from ibkit.parsers.job_facts import Failure, Setting, Version
-from ibkit.parsers.log_lines import IGNORE, shape, to_line
+from ibkit.parsers.line_prefixes import to_line
+from ibkit.parsers.log_lines import IGNORE, shape
 
 WHO = "[n01:04711] "
 DASHES = "-" * 74

@@ -17,7 +17,8 @@ from ibkit.parsers.job_facts import (
     SharedMemory,
     Version,
 )
-from ibkit.parsers.log_lines import IGNORE, shape, to_line
+from ibkit.parsers.line_prefixes import to_line
+from ibkit.parsers.log_lines import IGNORE, shape
 
 READERS = (intel_mpi, libfabric, mpich, mvapich2, psm3, gloo, horovod, torch_distributed)
 

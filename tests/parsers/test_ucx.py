@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ibkit.parsers import ucx
 from ibkit.parsers.job_facts import Failure, Setting, Version
-from ibkit.parsers.log_lines import IGNORE, shape, to_line
+from ibkit.parsers.line_prefixes import to_line
+from ibkit.parsers.log_lines import IGNORE, shape
 
 HEAD = "[1796162458.599039] [nodea:89   :0] "
 INFO = HEAD + "     ucp_worker.c:1763 UCX  INFO    "

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.job_logs import bml_lines, document, judged, nccl_lines, ucx_lines
 from test_corpus import JOBS, NAMES, truth_of
 
-from ibkit.parsers.log_lines import to_line
+from ibkit.parsers.line_prefixes import to_line
 
 #: A line of some process, by its rank: what stands around it, and whether it tells the rank.
 Wrap = tuple[Callable[[str, int], str], bool]
