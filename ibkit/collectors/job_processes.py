@@ -28,7 +28,7 @@ DAEMONS = frozenset(
 )
 #: How the key of a run begins whose ranks meet at MASTER_ADDR.
 TORCH = "torch:"
-_STATUS = re.compile(r"^(Name|State|PPid|Uid):[ \t]+([^\n]*)$", re.MULTILINE)
+_STATUS = re.compile(r"^(Name|State|Tgid|PPid|Uid):[ \t]+([^\n]*)$", re.MULTILINE)
 _CONTROL_PORT = re.compile(r"(?:\A|\0)--control-port\0([^\0]{1,300})")
 _TORCH = (("RANK", "WORLD_SIZE"),)
 #: A rank's number and how many there are; an inner launcher's variables stand before those that it inherits.
@@ -45,12 +45,15 @@ _MAX_DEPTH = 64
 
 
 class Seen(NamedTuple):
-    """A process as its status shows it; ``state`` is proc(5)'s letter: R, S, D, T, t, Z."""
+    """A process as its status shows it; ``state`` is proc(5)'s letter: R, S, D, T, t, Z. ``process`` is another number
+    than the one that was asked for where that is a thread's.
+    """
 
     name: str
     parent: int | None
     uid: int | None
     state: str = ""
+    process: int | None = None
 
 
 class RankProcess(NamedTuple):
@@ -84,8 +87,8 @@ class JobProcesses:
         if pid not in self._seen:
             found = dict(_STATUS.findall(self._source.read(f"{PROC}/{pid}/status").text or ""))
             uid = number(found.get("Uid", "").split("\t")[0])
-            parent, state = number(found.get("PPid", "")), found.get("State", "")[:1]
-            self._seen[pid] = Seen(found["Name"], parent, uid, state) if "Name" in found else None
+            parent, state, process = number(found.get("PPid", "")), found.get("State", "")[:1], found.get("Tgid", "")
+            self._seen[pid] = Seen(found["Name"], parent, uid, state, number(process)) if "Name" in found else None
         return self._seen[pid]
 
     def above(self, pid: int) -> Iterator[int]:

@@ -37,8 +37,9 @@ _PACKETS = (
     ("hw_counters/sent_pkts", "hw_counters/rcvd_pkts"),
     ("hw_counters/tx_pkts", "hw_counters/rx_pkts"),
 )
-#: Fabrics that nothing here shows the traffic of: Omni-Path and Slingshot.
-_NO_VERBS = ("hfi1", "cxi")
+#: Device nodes of fabrics that nothing here shows the traffic of: Omni-Path and its forerunner, Slingshot, Aries and
+#: Gemini, BXI, Tofu, Myrinet.
+_NO_VERBS = ("hfi1", "ipath", "cxi", "kgni", "bxi", "tofu", "myri")
 _INTERFACE = re.compile(r"^ *([^\s:]{1,40}): *([0-9 ]{1,400})$", re.MULTILINE)
 _MEMLOCK = re.compile(r"^Max locked memory +(unlimited|[0-9]{1,20}) ", re.MULTILINE)
 _CAPABILITIES = re.compile(r"^CapEff:\t([0-9a-f]{1,16})$", re.MULTILINE)

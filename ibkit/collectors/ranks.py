@@ -52,8 +52,10 @@ def ranks_of_target(source: Source, target: str) -> tuple[Ranks, ...]:
 def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = None) -> tuple[Ranks, ...]:
     """The jobs that a process is a rank of, or has launched. Raises UnreadableInput where there is no such process."""
     processes = processes or JobProcesses(source)
-    if processes.seen(pid) is None:
+    seen = processes.seen(pid)
+    if seen is None:
         raise UnreadableInput(f"pid:{pid}: no such process here, or /proc hides it")
+    pid = seen.process or pid  # a thread's, as top -H and rdma show them
     if own := processes.ranks.get(pid):
         return _by_run(processes, processes.of_run(own.key).values())
     if below := [one for one in processes.ranks.values() if pid in processes.above(one.pid)]:

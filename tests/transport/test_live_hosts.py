@@ -348,12 +348,49 @@ def test_a_setting_is_named_before_all_else() -> None:
 
 
 def test_a_rank_in_a_containers_network_is_said_and_not_guessed() -> None:
-    host = Seen("n1", 0, 1)
+    host = Seen("n1", 0, 2)
     host.folders["/proc/89/ns"] = [Entry("net", "link", "net:[6]")]
     host.files["/proc/89/net/dev"] = "eth0: 900 1 0 0 0 0 0 0 900 1\n"
     answer = judged(host.without_hca())
     assert answer.verdict == "unknown"
     assert "nsenter --net --target 89 ibkit" in (answer.next_step or "")
+
+
+def test_a_helper_in_a_container_of_its_own_is_no_reason() -> None:
+    """What counts is what the process sees that talks."""
+    hosts = talking("eth0", hca=True)
+    for host in hosts:
+        host.files |= {
+            f"/proc/95/{name}": host.files[f"/proc/89/{name}"] for name in ("environ", "status", "maps", "limits")
+        }
+        host.folders |= {
+            "/proc": [Entry("89", "folder"), Entry("95", "folder")],
+            "/proc/95/ns": host.folders["/proc/89/ns"],
+            "/proc/95/fd": [],
+            "/proc/95/root/dev/infiniband": "ENOENT",
+        }
+    answer = judged(*hosts)
+    assert (answer.verdict, answer.layers[0].reasons) == ("tcp", ())
+
+
+def test_a_rank_alone_has_nobody_to_send_to() -> None:
+    assert "the job has one rank" in (judged(Seen("n1", 0, 1).without_hca()).layers[0].next_step or "")
+
+
+@pytest.mark.parametrize("fabric", ["hfi1_0", "cxi0", "kgni0", "bxi0"])
+def test_a_fabric_that_shows_no_traffic_leaves_tcp_open(fabric: str) -> None:
+    hosts = talking("eth0")
+    hosts[0].folders["/dev"] = [Entry(fabric, "device")]
+    assert judged(*hosts).verdict == "unknown"
+
+
+@pytest.mark.parametrize(("address", "jobs"), [("localhost", 2), ("127.0.0.1", 2), ("n1", 1)])
+def test_jobs_that_meet_at_their_own_hosts_loopback_are_several(address: str, jobs: int) -> None:
+    hosts = talking("eth0")
+    for rank, host in enumerate(hosts):
+        variables = ("TORCHELASTIC_RUN_ID=none", f"MASTER_ADDR={address}", "MASTER_PORT=29500", f"RANK={rank}")
+        host.files["/proc/89/environ"] = "\0".join((*variables, "WORLD_SIZE=2"))
+    assert len(judged(*hosts).layers) == jobs
 
 
 # -- captures

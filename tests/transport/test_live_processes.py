@@ -4,10 +4,14 @@ the kernel and `ss` were asked: two ranks, 89 and 90, over rxe and over TCP.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -234,6 +238,14 @@ def test_ranks_that_ended_in_the_window_are_told() -> None:
     ]
 
 
+def test_a_threads_number_is_its_processs() -> None:
+    """`top -H` shows those, and so does `rdma resource`."""
+    here = source()
+    here._files["/proc/99/status"] = "Name:\tasync\nTgid:\t89\nPid:\t99\nPPid:\t83\n"
+    (found,) = ranks_of_process(here, 99)
+    assert dict(found.ranks) == {89: 0, 90: 1}
+
+
 def test_a_process_that_is_no_rank_is_told() -> None:
     here = source()
     here._folders = {**here._folders, "/proc": [Entry("95", "folder")]}
@@ -349,3 +361,50 @@ def test_what_the_ranks_have_loaded(libraries: str, layer: str, runtime: str | N
         one._files = {**one._files, "/proc/89/maps": libraries, "/proc/90/maps": libraries}
     answer = judged(*moments)
     assert (answer.layers[0].layer, answer.layers[0].runtime, answer.verdict) == (layer, runtime, verdict)
+
+
+@contextmanager
+def two_ranks(user: int | None) -> Iterator[int]:
+    """Real processes that are ranks by their variables, and talk TCP to each other; the first one's number."""
+    ranks = []
+    for rank in ("0", "1"):
+        environment = {"PMIX_NAMESPACE": "654", "OMPI_COMM_WORLD_RANK": rank, "OMPI_COMM_WORLD_SIZE": "2"}
+        command = ["/usr/bin/python3", ROOT / "tests/support/tcp_rank.py", rank, "127.0.0.1"]
+        ranks.append(subprocess.Popen(command, env=environment, user=user, stdin=subprocess.DEVNULL))
+    try:
+        yield ranks[0].pid
+    finally:
+        for one in ranks:
+            one.kill()
+            one.wait(20)
+
+
+@pytest.mark.parametrize(("owner", "reader"), [("user", "user"), ("user", "root"), ("root", "user")])
+def test_who_looks_at_whose_ranks(owner: str, reader: str) -> None:
+    """A user sees all of the job that is his own, root everybody's; of root's job a user sees that it is there."""
+    users = {"root": None, "user": 65534 if os.geteuid() == 0 else None}
+    if os.geteuid() and "root" in (owner, reader):
+        return  # only root has two users
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *words], cwd="/", env={"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+            user=users[reader], capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+
+    if run("-c", "import ibkit").returncode:
+        warnings.warn(f"user {users[reader]} may not read {ROOT}", stacklevel=1)
+        return
+    with two_ranks(users[owner]) as pid:
+        for _ in range(5):
+            time.sleep(1)
+            done = run("-m", "ibkit", "check-mpi-transport", f"pid:{pid}", "--window", "1", "--json")
+            answer = json.loads(done.stdout)
+            if answer["verdict"] == "tcp" or owner != reader == "user":
+                break
+    kinds = {problem["kind"] for problem in answer["problems"]}
+    if owner == "root" and reader == "user":
+        assert (answer["verdict"], answer["status"], kinds) == ("unknown", "undecided", {"not-permitted"}), done.stderr
+    else:
+        assert (answer["verdict"], kinds) == ("tcp", set()), done.stderr
+        assert answer["layers"][0]["pairs"][0]["ranks"] == [[0, 1]]

@@ -59,8 +59,9 @@ def reasons_of(parts: Sequence[Part]) -> Marks:
                 found.setdefault("noport", []).append((Mark(0, row, place, text, part.host, None), "failure"))
             continue
         if any(port.state == "Active" for _, port in ports):
-            for pid, rank in sorted(part.ranks.ranks.items()):
-                for id, mark in _of_rank(part, pid, rank):
+            talking = {move.pid for move in part.tcp} or {*part.ranks.ranks}  # not a helper in a container of its own
+            for pid in sorted(talking):
+                for id, mark in _of_rank(part, pid, part.ranks.ranks[pid]):
                     found.setdefault(id, []).append((mark, "failure"))
     return {id: marks[:_SHOWN] for id, marks in found.items()}
 

@@ -43,6 +43,8 @@ _NCCL = ("libnccl.", "librccl.")
 _RUNTIMES = (("libopen-pal", "Open MPI"), ("libmpich.", "MPICH"), ("libnccl.", "NCCL"), ("librccl.", "RCCL"))
 #: PyTorch's own, which Gloo is a part of. Ranks that torch's variables tell have no MPI, though Debian's links one.
 _GLOO = ("libgloo", "libtorch_cpu")
+#: A meeting point that each host has for itself: these are jobs of their own.
+_OF_ONE_HOST = tuple(f"{TORCH}{address}:" for address in ("localhost", "127.0.0.1", "::1", "[::1]"))
 #: What a batch system gives to its jobs; captures keep these names.
 _BATCH_JOB = frozenset(("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
 
@@ -92,9 +94,9 @@ def _jobs(watches: Sequence[JobWatch]) -> list[list[Part]]:
 
 
 def _is_same(parts: Sequence[Part], part: Part) -> bool:
-    if any(one.host == part.host for one in parts):
-        return False
     mine, theirs = part.ranks, parts[0].ranks
+    if any(one.host == part.host for one in parts) or mine.key.startswith(_OF_ONE_HOST):
+        return False
     if _is_shared(mine.key) or _is_shared(theirs.key):
         return mine.key == theirs.key
     taken = {rank for one in parts for rank in one.ranks.ranks.values()}
@@ -358,6 +360,8 @@ class _Job:
         )
 
     def _step(self) -> str:
+        if self._size == 1:
+            return "the job has one rank, which has no other one to send to"
         if any(True for part in self._parts for _ in part.queue_pairs()):
             shown = any(
                 one.sq_psn is not None
