@@ -50,6 +50,15 @@ CA 'mlx5_0'
 """
 
 
+#: What the first frame of `ibkit tui` may not wait for: pages that are not shown, and all that reads and judges.
+BEHIND_THE_FIRST_FRAME = (
+    "ibkit.collectors", "ibkit.comparison", "ibkit.export", "ibkit.model", "ibkit.resolve", "ibkit.rules",
+    "ibkit.transport", "ibkit.tui.asking", "ibkit.tui.choosing", "ibkit.tui.diagnosing", "ibkit.tui.exporting",
+    "ibkit.tui.help", "ibkit.tui.palette", "ibkit.tui.timeline", "ibkit.tui.view.subnet", "csv", "numpy", "pandas",
+    "sqlite3", "subprocess", "tarfile", "tomllib",
+)  # fmt: skip
+
+
 def modules_after(tmp_path: Path, *arguments: str) -> set[str]:
     names = tmp_path / "modules"
     # -I -S: neither the environment's start-up files nor the caller's variables decide what is loaded.
@@ -108,6 +117,23 @@ def test_the_probe_sees_what_it_looks_for(tmp_path: Path) -> None:
     code = "import asyncio, subprocess, pathlib, sys; open(sys.argv[1], 'w').write('\\n'.join(sys.modules))"
     subprocess.run([sys.executable, "-I", "-S", "-c", code, str(names)], check=True, timeout=60)
     assert {"asyncio", "subprocess", "pathlib"} <= set(names.read_text().split()) & HEAVY
+
+
+def test_the_first_frame_of_the_tui_imports_what_it_shows() -> None:
+    probe = (
+        "import sys, textual.app\nbefore = set(sys.modules)\nfrom ibkit.tui import start\n"
+        "from ibkit.tui.pages import PAGES\nPAGES[0].page()\nprint(*(set(sys.modules) - before))"
+    )
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", probe], cwd=root, capture_output=True, text=True, timeout=120, check=True
+    )
+    loaded = done.stdout.split()
+    assert "ibkit.tui.pages.overview" in loaded
+    behind = [name for name in loaded for part in BEHIND_THE_FIRST_FRAME if f"{name}.".startswith(f"{part}.")]
+    assert behind == []
+    pages = {name for name in loaded if name.startswith("ibkit.tui.pages.")}
+    assert pages == {"ibkit.tui.pages.page", "ibkit.tui.pages.overview"}
 
 
 @pytest.mark.slow

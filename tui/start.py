@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 from ibkit.sources.site import Site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
+
+#: When cycles are looked for, by generation (objects, rounds). A look at the 5,000 youngest takes 3 ms, at 50,000 the
+#: 50 ms of a frame, at all of a large fabric a second.
+RARELY = 5_000, 50, 1_000
 
 
 class Crashed(Exception):
@@ -42,6 +48,8 @@ def show(
         read_only=read_only,
         expect=expect,
     )
+    # The records of a large fabric have no cycles; each walk over all of them would stop the keys for a second.
+    gc.set_threshold(*RARELY)
     try:
         app.run(mouse=mouse)
         crash: BaseException | None = app.crash

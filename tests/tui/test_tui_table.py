@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ibkit.tui.view.filters import Filter
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING
-from ibkit.tui.view.table import GAP, Column, Order, Row, Table, fit, sort_key
+from ibkit.tui.view.table import GAP, Column, Order, Row, Table, fit, sort_key, sort_keys
 
 COLUMNS = (Column("Name", flexible=True, least=5), Column("LID", right=True, unknown="-"), Column("Note", drop=1))
 
@@ -135,6 +135,23 @@ def test_fit_never_takes_more_than_there_is_unless_it_must(rows: list[tuple[obje
 def test_any_values_can_be_sorted(values: list[object]) -> None:
     table = Table("x", [Column("V")], [Row(i, OK, (value,)) for i, value in enumerate(values)])
     assert sorted(table.select(order=Order(0))) == list(range(len(values)))
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 30), st.text("aB-_ 0129", max_size=8)), max_size=12))
+def test_the_keys_of_a_column_order_it_as_the_key_of_each_value_does(values: list[object]) -> None:
+    known = [value for value in values if value is not None]
+    keys = sort_keys(values)
+    assert [key is None for key in keys] == [value is None for value in values]
+    ranked = [key for key in keys if key is not None]
+    places = range(len(known))
+    assert sorted(places, key=ranked.__getitem__) == sorted(places, key=lambda i: sort_key(known[i]))
+
+
+def test_a_column_of_texts_with_breaks_digits_of_any_length_and_equals() -> None:
+    values = ["b\n2", "B 10", "b 2", "7" * 40, "7" * 39, "", "b 02"]
+    table = Table("x", [Column("V")], [Row(i, OK, (value,)) for i, value in enumerate(values)])
+    assert table.select(order=Order(0)) == [5, 4, 3, 0, 2, 6, 1], "b 02 is as good as b 2: as they came"
+    assert table.select(order=Order(0, descending=True)) == [1, 0, 2, 6, 3, 4, 5]
 
 
 def test_digits_beyond_what_int_takes() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
+from itertools import repeat
+from types import NoneType
 from typing import Any
 
 from ibkit.display import clean
@@ -22,7 +24,8 @@ WIDEST = 100
 #: How much of a value is kept as a cell's text (characters).
 CELL_CHARS = 200
 
-_DIGITS = re.compile(r"(\d{1,18})")
+_MOST_DIGITS = 18
+_DIGITS = re.compile(rf"(\d{{1,{_MOST_DIGITS}}})")
 
 
 class Column(NamedTuple):
@@ -88,6 +91,7 @@ class Table:
         self._cells: list[tuple[str, ...]] | None = None
         self._haystack: list[str] | None = None
         self._widths: tuple[int, ...] | None = None
+        self._keys: dict[int, list[Any]] = {}
         self._orders: dict[Order, list[int]] = {}
 
     def prepare(self) -> Table:
@@ -171,26 +175,40 @@ class Table:
 
     def _sort(self, order: Order) -> list[int]:
         """Unknown values come last in either direction: nobody looks for them at the top."""
-        indices = range(len(self.rows))
         if order.column is None:
-            return list(indices)
-        values = [row.values[order.column] for row in self.rows]
-        known = [i for i in indices if values[i] is not None]
-        keys = values
-        if not all(isinstance(values[i], int | float) for i in known):
-            places = _places(values)
-            keys = [places.get(value, -1) for value in values]
+            return list(range(len(self.rows)))
+        if order.column not in self._keys:
+            self._keys[order.column] = sort_keys([row.values[order.column] for row in self.rows])
+        keys = self._keys[order.column]
+        # What is sorted the other way round costs one pass to turn; rows of one value keep the order that they came in.
+        turned = self._orders.get(order._replace(descending=not order.descending), range(len(keys)))
+        known = [i for i in turned if keys[i] is not None]
         known.sort(key=keys.__getitem__, reverse=order.descending)
-        return known + [i for i in indices if values[i] is None]
+        return known if len(known) == len(keys) else known + [i for i, key in enumerate(keys) if key is None]
 
 
-def _places(values: Sequence[Any]) -> dict[Any, int]:
-    """The place of each value in their order; those that are as good as equal have the same. Of 73,520 ports many share
-    a value, whose key is made once.
+def sort_keys(values: Sequence[Any]) -> list[Any]:
+    """A key for each value, None for None; keys of one list compare with each other, as :func:`sort_key` tells.
+
+    Texts of a whole column become keys in a few calls: a key made for each of 73,520 takes half a second.
     """
-    keys = {value: sort_key(value) for value in values if value is not None}
-    numbers = {key: number for number, key in enumerate(sorted(set(keys.values())))}
-    return {value: numbers[key] for value, key in keys.items()}
+    texts = [value for value in values if not isinstance(value, (int, float, NoneType))]
+    if not texts:
+        return list(values)
+    names = dict.fromkeys(map(str, texts))
+    joined = "\n".join(name.replace("\n", " ") for name in names).lower()
+    pieces = _DIGITS.split(joined)
+    # A number stands as wide as the widest, between signs that come before all others: 2 before 10, leaf before leaf-1.
+    pieces[1::2] = map(str.rjust, pieces[1::2], repeat(_MOST_DIGITS), repeat("0"))
+    keys: dict[str, Any] = dict(zip(names, "\0".join(pieces).split("\n"), strict=True))
+    if len(texts) == len(values):
+        return [keys[str(value)] for value in values]
+    if all(value is None or not isinstance(value, (int, float)) for value in values):
+        return [None if value is None else keys[str(value)] for value in values]
+    return [
+        None if value is None else (0, value) if isinstance(value, (int, float)) else (1, keys[str(value)])
+        for value in values
+    ]
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:
