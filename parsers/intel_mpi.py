@@ -21,7 +21,7 @@ _STARTUP = re.compile(
 _VERSION = re.compile(r"Intel\(R\) MPI Library,? Version (\d[\w.]{0,20}(?: Update \d{1,2})?)")
 _PROVIDER = re.compile(r"libfabric provider: {1,9}(\S.{0,100}?)\s{0,99}\Z")
 #: Releases before 2019, at level 2: "shm and dapl data transfer modes", "tcp data transfer mode".
-_MODES = re.compile(r"(\w{2,8}(?: and \w{2,8}){0,2}) data transfer modes?\b")
+_MODES = re.compile(r"(\w{2,8}(?: and \w{2,8}){0,2}) data transfer mode")
 _PLACE = re.compile(
     r"(\d{1,7}) {1,20}(\d{1,10}) {1,20}([A-Za-z][\w.-]{0,252}|\d[\w.-]{0,252}[A-Za-z][\w.-]{0,252})(?: |\Z)"
 )

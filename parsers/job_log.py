@@ -163,15 +163,23 @@ def _speaker(text: str) -> tuple[str | None, int | None]:
     return (found["host"], int(found["pid"])) if found else (None, None)
 
 
+#: libfabric's providers: what may follow such a name is what is layered on it.
+_PROVIDERS = ("tcp", "verbs", "sockets", "udp", "efa", "cxi", "opx", "mlx", "psm2", "psm3")
+
+
 def _without_end(fact: Fact) -> Fact:
     """What is whole before the line's end: a channel's network where its number begins, a btl and the peer's rank where
-    its host's name does.
+    its host's name does, a provider of libfabric before what is layered on it and its fabric.
     """
     match fact:
         case nccl.Channel():
             return fact._replace(device=None)
         case openmpi.Btl():
             return fact._replace(node=None)
+        case Provider(detail=None):
+            return fact._replace(provider=next(filter(fact.provider.startswith, _PROVIDERS), fact.provider))
+        case Provider(runtime=mpich.NAME):
+            return fact._replace(detail=None)
         case _:
             return fact
 

@@ -27,8 +27,8 @@ _PREFIX = re.compile(
     r"| {0,6}(?P<srun>\d{1,7}): "
     # torchrun --tee and torch's own errors
     r"|\[(?:rank(?P<torch>\d{1,7})|default\d{1,5})\]: ?"
-    # ISO 8601 and its relatives, in brackets or not; a clock alone
-    rf"|[\[(<]?\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?(?: ?[:,|])* ?"
+    # ISO 8601 and its relatives, in brackets or not, in a table of CloudWatch's; a clock alone
+    rf"|(?: {{0,4}}\| )?[\[(<]?\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?(?: ?[:,|])* ?"
     # ... and what journalctl's short-iso has behind it
     r"(?:[\w.-]{1,80} [\w./()-]{1,80}\[\d{1,10}\]: )?"
     rf"|[\[(]?{_CLOCK}[\])]?(?:(?: ?[:|])+ ?| )"
@@ -57,7 +57,8 @@ _PREFIX_SHAPE = re.compile(
     rb"|\[\](?:<st(?:out|rr)>)?: ?|\[\] |\[,mpirnk:,[^\]\s]{0,120}\]<st(?:out|rr)>: ?|\[(?:rnk|ult)\]: ?"
     # A padded number looks like the first one of a table's row, unless another prefix follows.
     rb"|: | {1,6}: (?=[\[<({\x1b:]|--|st(?:out|rr) [FP])"
-    rb"|[\[(<]?[-/]{2}[T _]::[.,]?(?: ?(?:Z|UTC|[+-]:?))?[\])>]?(?: ?[:,|])* ?(?:[\w.-]{0,80} [\w./()-]{0,80}\[\]: )?"
+    rb"|(?: {0,4}\| )?[\[(<]?[-/]{2}[T _]::[.,]?(?: ?(?:Z|UTC|[+-]:?))?[\])>]?(?: ?[:,|])* ?"
+    rb"(?:[\w.-]{0,80} [\w./()-]{0,80}\[\]: )?"
     rb"|[\[(]?::[.,]?[\])]?(?:(?: ?[:|])+ ?| )|[A-Z][a-z]{0,2} [A-Z][a-z]{0,2} {2,3}:: {1,2}"
     rb"|<> --T::\.?(?:Z|[+-]:) \S{0,255} \S{0,48} \S{0,128} \S{0,32} (?:-|\[[^\]]{0,1000}\]) ?"
     rb"|(?:<>)?[A-Z][a-z]{0,2} {2,3}:: \S{0,120} [\w./()-]{0,80}(?:\[\])?: |[\w.-]{0,80} [\w./()-]{0,80}\[\]: "

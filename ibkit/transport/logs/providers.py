@@ -171,6 +171,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     name = speakers[0] if speakers else "libfabric" if group.providers else "Intel MPI"
     hosts = _hosts(group) or context.names
     count = len(hosts) or _hosts_by_place(group) or context.hosts
+    if count == 1 and len(group.places) == 1 and context.ranks != 1 and context.hosts != 1:
+        count = None  # one row of a table that was cut
     ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
     carriers = _carriers(group.providers)
     named = {_word(provider): (provider, mark) for provider, mark in carriers}
