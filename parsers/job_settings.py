@@ -33,8 +33,7 @@ _ASSIGNMENT = re.compile(rf"{_HOST}(?:export |declare -x |setenv |set -x )?\s{{0
 _BRANCH = re.compile(r"\s+(?:export|setenv|unset)\b")
 _UNSET = re.compile(rf"(?:unset|unsetenv) ({_NAME})\Z")
 _COMMAND = re.compile(
-    r"(?:\w{1,80}=\S{0,4000} )*(?:(?:exec|time|nohup|env|command|sudo|timeout(?: -\S{1,20})* \S{1,20}) )*"
-    r"(?:\w{1,80}=\S{0,4000} )*(?:\S{0,1000}/)?"
+    r"(?:(?:\w{1,80}=\S{0,4000}|exec|time|nohup|env|command|sudo|timeout(?: -\S{1,20})* \S{1,20}) )*(?:\S{0,1000}/)?"
     r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? .*\Z"
 )
 _PROMPT = re.compile(r"(?:\+{1,4} |\$ |> |(?:Command|Running|Executing)(?: command)?: ?)")

@@ -16,7 +16,7 @@ from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 #: The mark, the runtime, the layer.
 _MARKS = (
     (r"MPI startup\(\): |Intel\(R\) MPI Library", "Intel MPI", "mpi"),
-    (r"MVAPICH2?-\d|\bMV2_\w+ |\[\S+:mpi_rank_\d+\]\[", "MVAPICH", "mpi"),
+    (r"MVAPICH2?-\d|\bMV2_\w+ |\[[^\[\]\s]{1,253}:mpi_rank_\d{1,7}\]\[", "MVAPICH", "mpi"),
     (
         r"==== Capability set configuration ====|==== UCX netmod Capability ====|MPIR_CVAR_|MPICH Version",
         "MPICH",
