@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import signal
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
+from textual import events
 from textual.app import App, ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -26,7 +30,19 @@ from ibkit.tui.collecting import Collecting
 from ibkit.tui.pages import PAGES, Entry
 from ibkit.tui.pages.page import Page
 from ibkit.tui.screen import EXPORTS, PageScreen
-from ibkit.tui.snapshot import CHECK, FIRST, RESOLVE, Mark, Part, Reading, Snapshot, Task, path_task, tasks_of
+from ibkit.tui.snapshot import (
+    CHECK,
+    FIRST,
+    ON_REQUEST,
+    RESOLVE,
+    Mark,
+    Part,
+    Reading,
+    Snapshot,
+    Task,
+    path_task,
+    tasks_of,
+)
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
@@ -42,6 +58,12 @@ if TYPE_CHECKING:
 HEARTBEAT_SECONDS = 1.0
 #: A part is not asked again before this many times the time that it took: a sweep of a large fabric is load.
 REST_FACTOR = 10
+#: Between these the keys move the interval (seconds); one that was given beyond them stays.
+FASTEST_SECONDS, SLOWEST_SECONDS = 5.0, 3600.0
+#: What is pasted is cut there: each key in an input costs as much as the input holds (characters).
+MOST_PASTED = 16_384
+#: How many places a key may lead to, one after the other, and how long the next key waits for each (seconds).
+MOST_PLACES, PATIENCE_SECONDS = 4, 0.5
 PAGE_KEYS = "the pages of the second line"
 
 
@@ -121,6 +143,13 @@ class IbkitApp(App[None]):
             self.part = part
             self.reading = reading
 
+    class Arrived(Message):
+        """Follows a key through all queues."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.event = asyncio.Event()
+
     def __init__(
         self,
         site: Site,
@@ -152,6 +181,9 @@ class IbkitApp(App[None]):
         self.crash: Exception | None = None
         self._server = os.getppid()
         self._first_page = page
+        #: The keys that were typed and not obeyed yet, and what obeys them.
+        self._keys: deque[events.Key] = deque()
+        self._typing: asyncio.Task[None] | None = None
         self._held: dict[Part, Reading[Any]] = {}
         self._asked: dict[Part, float] = {}
         # Nothing here is better for moving, and over a slow link it is worse.
@@ -175,11 +207,14 @@ class IbkitApp(App[None]):
 
     # -- life
 
-    async def on_mount(self) -> None:
-        """The collectors start when the first frame is painted: they would share its core."""
-        if not self.is_headless:
+    def on_load(self) -> None:
+        """Before the terminal is touched: from then on a signal leaves it as it was."""
+        if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, None, 128 + number)
+
+    async def on_mount(self) -> None:
+        """The collectors start when the first frame is painted: they would share its core."""
         self.set_interval(HEARTBEAT_SECONDS, self._heartbeat)
         if self._first_page != self.current_mode:
             await self.switch_mode(self._first_page)
@@ -197,7 +232,13 @@ class IbkitApp(App[None]):
             super().refresh_css(animate)
 
     def _handle_exception(self, error: Exception) -> None:
-        """Keep the error for ibkit.tui.start, where textual would print a traceback with all local variables."""
+        """Keep the error for ibkit.tui.start, where textual would print a traceback with all local variables.
+
+        Who leaves before the first frame finds textual mounting what is not there any more: that is no crash.
+        """
+        if self._exit:
+            self._close_messages_no_wait()
+            return
         if self.crash is None:
             self.crash = error
         self._return_code = 1
@@ -218,8 +259,8 @@ class IbkitApp(App[None]):
                 self.post_message(self.Delivered(part, reading))
 
     def on_ibkit_app_delivered(self, message: Delivered) -> None:
-        """Show what came in, or hold it while the display is frozen."""
-        if self.is_paused:
+        """Show what came in, or hold it while the display is frozen; what somebody asks for meanwhile is shown."""
+        if self.is_paused and message.part.kind not in ON_REQUEST:
             self._held[message.part] = message.reading
         else:
             self._take({message.part: message.reading})
@@ -235,6 +276,8 @@ class IbkitApp(App[None]):
     def _heartbeat(self) -> None:
         if self.is_web and os.getppid() != self._server:
             self.exit()  # the server was killed, and nobody looks on
+        if not (self.is_headless or self.is_web) and has_hung_up(0):
+            self.exit(return_code=128 + signal.SIGHUP)
         now = time.monotonic()
         if self.is_playing and self.timeline is not None and not self.snapshot.waiting:
             if self.timeline.is_last:
@@ -264,7 +307,12 @@ class IbkitApp(App[None]):
 
     def banner(self) -> Line:
         """Live or replay, and how old."""
-        taken = [reading.taken for reading in self.snapshot.readings.values() if reading.taken is not None]
+        shown = self.page_screen.page.shows if self.page_screen else ()
+        taken = [
+            reading.taken
+            for part, reading in self.snapshot.readings.items()
+            if reading.taken is not None and (part.kind not in ON_REQUEST or part.kind in shown)
+        ]
         age = time.monotonic() - min(taken) if taken else None
         running = [text for text in self.collecting.running().values() if text]
         if self.timeline is not None:
@@ -382,6 +430,41 @@ class IbkitApp(App[None]):
 
         self.push_screen(AskScreen(hint, value), then)
 
+    async def on_event(self, event: events.Event) -> None:
+        """What is pasted is drawn by the input as it is: no control character gets there. Keys wait for each other."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._keys.append(event)
+            if self._typing is None or self._typing.done():
+                self._typing = asyncio.create_task(self._type())
+            return
+        if isinstance(event, events.Paste):
+            event.text = pasted(event.text)
+        await super().on_event(event)
+
+    async def _type(self) -> None:
+        """One key after the other: what is typed fast behind a key that opens a screen or an input is meant for that.
+
+        A key goes from the widget up to the application through the queue of each; a message that follows it tells
+        that it has arrived. Where it has led elsewhere, that place is waited for, too.
+        """
+        with contextlib.suppress(ScreenStackError):  # the application has ended
+            while self._keys and self.is_running:
+                before = self.focused or self.screen
+                await super().on_event(self._keys.popleft())
+                for _ in range(MOST_PLACES):
+                    place = self.focused or self.screen
+                    arrived = self.Arrived()
+                    if place.post_message(arrived):
+                        with contextlib.suppress(asyncio.TimeoutError):
+                            await asyncio.wait_for(arrived.event.wait(), PATIENCE_SECONDS)
+                    if place is before:
+                        break
+                    before = place
+
+    def on_ibkit_app_arrived(self, message: Arrived) -> None:
+        """All that was typed before it was obeyed."""
+        message.event.set()
+
     # -- time
 
     def action_refresh_now(self) -> None:
@@ -398,9 +481,11 @@ class IbkitApp(App[None]):
 
     def action_interval(self, factor: float) -> None:
         """Refresh more often or less."""
-        if self.interval_seconds:
-            self.interval_seconds = min(3600.0, max(5.0, self.interval_seconds * factor))
-            self._heartbeat()
+        if not self.interval_seconds:
+            self.tell("it is read anew by r only (--interval 0)")
+            return
+        self.interval_seconds = another_interval(self.interval_seconds, factor)
+        self._heartbeat()
 
     def action_step(self, by: int) -> None:
         """Another frame of the recording."""
@@ -506,3 +591,22 @@ class IbkitApp(App[None]):
             yield SystemCommand(f"Colours: {theme}", "key t: the next", choose)
         yield SystemCommand("Keys", "key ?: all keys of this screen", self.action_help)
         yield SystemCommand("Quit", "key q", self.action_quit)
+
+
+def another_interval(seconds: float, factor: float) -> float:
+    """The interval times the factor, within the bounds; it never goes the other way."""
+    if factor < 1:
+        return max(seconds * factor, min(seconds, FASTEST_SECONDS))
+    return min(seconds * factor, max(seconds, SLOWEST_SECONDS))
+
+
+def pasted(text: str) -> str:
+    """One line of what was pasted, without controls; several lines become words."""
+    return clean(" ".join(text[:MOST_PASTED].expandtabs(1).splitlines()).strip(), MOST_PASTED)
+
+
+def has_hung_up(descriptor: int) -> bool:
+    """Whether the terminal is gone. Where no SIGHUP tells so (a container's), reading it would be endless work."""
+    look = select.poll()
+    look.register(descriptor, 0)
+    return bool(look.poll(0))

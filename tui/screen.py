@@ -124,8 +124,12 @@ class PageScreen(Screen[None]):
             self.query_one("#too-small", Bar).show(line(text))
         self.set_class(is_small, "-too-small")
         self._place_detail(size.width)
-        if self.page.fits_size and self.is_current:
+        if not self.is_current:
+            return
+        if self.page.fits_size:
             self.refresh_page()
+        else:
+            self.refresh_bars()  # the tabs and the keys that fit
 
     def on_descendant_focus(self) -> None:
         """Other keys work in another part of the screen."""

@@ -126,9 +126,6 @@ def _serve(args: argparse.Namespace) -> int:
         open_site(args.from_path)  # what cannot be read is told here, not to each visitor
         options += ["--from", args.from_path]
 
-    if args.expect:
-        options += ["--expect", args.expect]
-
     def ready(address: str, number: int) -> None:
         print(address, flush=True)
         note("read-only; whoever has this address may look. ctrl+c ends it. From another machine:")

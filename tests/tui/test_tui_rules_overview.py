@@ -13,11 +13,14 @@ from ibkit.rules.evidence import Collected
 from ibkit.sources.opening import open_site
 from ibkit.tui.diagnosing import Diagnosed
 from ibkit.tui.snapshot import CHECK, Reading, read_all
-from ibkit.tui.view import cache, level
+from ibkit.tui.view import cache, incidents, level
 from ibkit.tui.view.lines import plain
+from ibkit.tui.view.notices import Notice, Target
 from ibkit.tui.view.overview import overview
 
 FAT_TREE = Path(__file__).parents[2] / "fixtures" / "fat-tree"
+#: One HCA of it is slower than the others.
+TIMEOUT = FAT_TREE.parent / "tools/ibnetdiscover/timeout-hca.txt"
 WHOLE = tuple(LookedAt(part, part, True) for part in ("hosts", "fabric", "subnet-managers", "counters"))
 
 
@@ -57,6 +60,37 @@ def test_a_part_that_is_not_whole_is_not_well() -> None:
     assert {part.caption: part.level for part in found.parts}["check"] == level.UNKNOWN
     assert "counters: 3 ports: that is not known to be complete" in [notice.what for notice in found.notices]
     assert "ok" not in plain(found.headline).split()
+
+
+def test_one_reason_is_told_once() -> None:
+    reason = "no RDMA device: the kernel has no RDMA support loaded"
+    nothing = tuple(part._replace(text=reason, complete=None) for part in WHOLE)
+    told = [notice.what for notice in incidents.notices(Diagnosis((), (), nothing))]
+    assert told == [f"hosts: {reason}: that is not known to be complete"]
+    known = Notice(level.UNKNOWN, reason, "n00", Target("host"))
+    assert incidents.notices(Diagnosis((), (), nothing), [known]) == []
+    unsure = (WHOLE[0], LookedAt("fabric", "4 switches", None))
+    own = Notice(level.UNKNOWN, "whether this is the whole fabric cannot be told", "fabric", Target("problems"))
+    assert incidents.notices(Diagnosis((), (), unsure), [own]) == []
+    assert len(incidents.notices(Diagnosis((), (), unsure), [own._replace(level=level.INFO)])) == 1
+
+
+def test_a_link_that_a_rule_speaks_of_is_no_question_beside_it() -> None:
+    seen = read_all(open_site(str(TIMEOUT)))
+    assert seen.check is not None
+    sample = seen.check.value
+    assert sample is not None
+    (finding,) = [one for one in sample.diagnosis.findings if one.rule == "R13"]
+
+    def told(*findings: Finding, waived: tuple[Finding, ...] = ()) -> list[str]:
+        made = sample._replace(diagnosis=sample.diagnosis._replace(findings=findings, waived=waived))
+        found = overview(seen.with_reading(CHECK, Reading(made, taken=1.0))).notices
+        return [one.what.split()[0] for one in found if "another card, or a fault" in one.what]
+
+    assert told() == ["link"], "the topology's own question"
+    assert told(finding) == ["R13"]
+    assert told(waived=(finding,)) == [], "somebody knows it"
+    assert "link" in told(finding._replace(rule="R20", name="symbol-errors")), "errors are another matter"
 
 
 def test_many_incidents_of_one_rule_are_one_line_with_their_number() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from ibkit.comparison.change import Comparison
 from ibkit.sources.site import Site
 from ibkit.tui.pages.page import AGAIN, Content, Outcome, Page, PageKey, why_empty
-from ibkit.tui.snapshot import Reading, Snapshot, Task, changes_part, changes_task
+from ibkit.tui.snapshot import CHANGES, Reading, Snapshot, Task, changes_part, changes_task
 from ibkit.tui.view import changes
 from ibkit.tui.view.lines import Line
 
@@ -16,6 +16,7 @@ class ChangesPage(Page):
     """The differences between what is shown and an earlier frame, capture or sample."""
 
     name, title = "changes", "Changes"
+    shows = (CHANGES,)
     opens = False
     detail_rows = 3
     keys = (PageKey("u", "anew", "judge the job, or compare, once more", "anew"),)

@@ -12,6 +12,7 @@ from ibkit.tui.pages.page import AGAIN, Ask, Content, DetailPage, Outcome, Page,
 from ibkit.tui.snapshot import (
     ASKED_JOB,
     JOB,
+    LINE,
     RUNNING,
     Part,
     Reading,
@@ -34,6 +35,7 @@ class JobPage(Page):
     """The verdict of one job, which is a reading of the snapshot."""
 
     name = "job"
+    shows = (ASKED_JOB,)
     detail_rows = 3
     keys = (MATRIX, ANEW)
 
@@ -74,6 +76,7 @@ class JobsPage(Page):
     """All jobs: that of the capture, those that run here, those that were asked for."""
 
     name, title = "jobs", "Jobs"
+    shows = (ASKED_JOB,)
     detail_rows = 3
     keys = (OPEN, MATRIX)
 
@@ -114,6 +117,7 @@ class MatrixPage(Page):
     """The transports of a job between groups of hosts, one layer at a time."""
 
     name = "matrix"
+    shows = (ASKED_JOB,)
     detail_rows = 4
     keys = (MATRIX,)
 
@@ -173,6 +177,7 @@ class PairsPage(Page):
     """The pairs of hosts of one cell of the matrix."""
 
     name = "pairs"
+    shows = (ASKED_JOB,)
     detail_rows = 3
 
     def __init__(self, part: Part, title: str, pairs: tuple[Pair, ...]) -> None:
@@ -208,6 +213,7 @@ class EvidencePage(Page):
     """The lines that one thing stands on."""
 
     name = "evidence"
+    shows = (ASKED_JOB,)
     detail_rows = 3
 
     def __init__(self, part: Part, title: str, found: tuple[Evidence, ...]) -> None:
@@ -232,6 +238,7 @@ class LinePage(Page):
     """A line of a log in its file."""
 
     name = "line"
+    shows = (LINE,)
     opens = False
     detail_rows = 4
 

@@ -91,6 +91,8 @@ class Page:
     opens = True
     #: Whether the content depends on the size of the screen.
     fits_size = False
+    #: Which kinds of answers to somebody's question it shows.
+    shows: tuple[str, ...] = ()
     #: Keys of its own.
     keys: tuple[PageKey, ...] = ()
 

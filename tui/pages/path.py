@@ -7,7 +7,7 @@ from typing import Any
 
 from ibkit.tui.pages.node import NodePage
 from ibkit.tui.pages.page import Content, Outcome, Page, why_empty
-from ibkit.tui.snapshot import Mark, Snapshot
+from ibkit.tui.snapshot import PATH, Mark, Snapshot
 from ibkit.tui.view.lines import Line
 
 
@@ -15,6 +15,7 @@ class PathPage(Page):
     """The way from one port to another and back, hop by hop, and whether they can talk."""
 
     name = "path"
+    shows = (PATH,)
     detail_rows = 4
 
     def __init__(self, a: Mark, b: Mark) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ibkit.model.resolution import Answer
 from ibkit.sources.site import Site
 from ibkit.tui.pages.page import Ask, Content, DetailPage, Outcome, Page, PageKey, Resolve, why_empty
-from ibkit.tui.snapshot import CACHE, Part, Reading, Snapshot, Task, cache_task
+from ibkit.tui.snapshot import CACHE, RESOLVE, Part, Reading, Snapshot, Task, cache_task
 from ibkit.tui.view import cache, resolution
 from ibkit.tui.view.lines import Line, line, span
 
@@ -19,6 +19,7 @@ class ResolvePage(Page):
     """Type an address: GID, P_Key, path, where each comes from and how old it is."""
 
     name, title = "resolve", "Resolve"
+    shows = (RESOLVE,)
     detail_rows = 8
     keys = (PageKey("a", "ask", "type an address to resolve", "ask"), CACHE_KEY)
 
@@ -54,6 +55,7 @@ class CachePage(Page):
     """ibkit's own cache of addresses, of the user who looks."""
 
     name, title = "cache", "Cache"
+    shows = (CACHE,)
     opens = False
     detail_rows = 4
 

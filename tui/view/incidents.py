@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ibkit.model.findings import SEVERITIES, Diagnosis, Finding
+from collections.abc import Iterable, Sequence
+
+from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, LookedAt
+from ibkit.model.ids import Guid
 from ibkit.rules import catalogue
 from ibkit.rules.engine import is_decided
 from ibkit.rules.evidence import CHANGE, COUNTERS, FABRIC, HARDWARE, HOST_CHECKS, HOSTS, MANAGERS
@@ -17,8 +20,10 @@ PARTS = (HOSTS, FABRIC, MANAGERS, COUNTERS)
 _MOST_ALIKE = 3
 
 
-def notices(diagnosis: Diagnosis) -> list[Notice]:
-    """A notice for each incident, those of one rule folded where they are many; then the parts that are not whole."""
+def notices(diagnosis: Diagnosis, told: Sequence[Notice] = ()) -> list[Notice]:
+    """A notice for each incident, those of one rule folded where they are many; then the parts that are not whole,
+    where those ``told`` already do not give the same reason.
+    """
     alike: dict[tuple[str, str], list[Finding]] = {}
     for finding in diagnosis.findings:
         alike.setdefault((finding.severity, finding.name), []).append(finding)
@@ -31,12 +36,31 @@ def notices(diagnosis: Diagnosis) -> list[Notice]:
         else:
             found += [Notice(level_of(one), f"{one.rule} {one.what}{_more(one)}", one.where, target) for one in members]
     words = {False: "is not complete", None: "is not known to be complete"}
-    found += [
-        Notice(UNKNOWN, f"{part.what.replace('-', ' ')}: {part.text}: that {words[part.complete]}", "check", target)
-        for part in diagnosis.looked_at
-        if part.what in PARTS and part.complete is not True
-    ]
+    for part in diagnosis.looked_at:
+        if part.what in PARTS and part.complete is not True and not _is_told(part, (*told, *found)):
+            what = f"{part.what.replace('-', ' ')}: {part.text}: that {words[part.complete]}"
+            found.append(Notice(UNKNOWN, what, "check", target))
     return found
+
+
+def places_of(diagnosis: Diagnosis) -> set[tuple[Guid | None, int | None]]:
+    """The ports whose links the rules have spoken of, waived or not: not those that only count errors."""
+    return {
+        (place.guid, place.port)
+        for finding in (*diagnosis.findings, *diagnosis.waived)
+        for one in (finding, *finding.members)
+        if not {COUNTERS, CHANGE} & _needs(one)
+        for place in one.places
+        if place.guid is not None and place.port is not None
+    }
+
+
+def _is_told(part: LookedAt, told: Iterable[Notice]) -> bool:
+    """Whether somebody gave this reason already, or says himself that the fabric may be more than was seen."""
+    return any(
+        part.text in one.what or (part.what, part.complete, one.where, one.level) == (FABRIC, None, "fabric", UNKNOWN)
+        for one in told
+    )
 
 
 def line_of(sample: Diagnosed) -> PartLine:
@@ -73,14 +97,18 @@ def level_of_part(part: PartLine, diagnosis: Diagnosis) -> int | None:
 
 def _part_of(finding: Finding) -> str:
     """Which of the overview's lines a finding belongs to."""
-    needs = next((rule.needs for rule in catalogue.ALL if rule.name == finding.name), ())
+    needs = _needs(finding)
     if finding.places and finding.places[0].host is not None:
         return "host"
     if MANAGERS in needs:
         return "subnet manager"
-    if {HOSTS, HOST_CHECKS} & set(needs) and not {FABRIC, COUNTERS, CHANGE, HARDWARE} & set(needs):
+    if {HOSTS, HOST_CHECKS} & needs and not {FABRIC, COUNTERS, CHANGE, HARDWARE} & needs:
         return "host"
     return "fabric"
+
+
+def _needs(finding: Finding) -> set[str]:
+    return {need for rule in catalogue.ALL if rule.name == finding.name for need in rule.needs}
 
 
 def _is_of(finding: Finding, host: str) -> bool:

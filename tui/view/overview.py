@@ -48,8 +48,9 @@ def overview(snapshot: Snapshot) -> Overview:
     if sample is not None:
         from ibkit.tui.view import incidents
 
-        found = [notice for notice in found if notice.level == UNKNOWN]
-        found += incidents.notices(sample.diagnosis)
+        ruled = incidents.places_of(sample.diagnosis)
+        found = [one for one in found if one.level == UNKNOWN and (one.target.node, one.target.port) not in ruled]
+        found += incidents.notices(sample.diagnosis, found)
         parts = [part._replace(level=incidents.level_of_part(part, sample.diagnosis)) for part in parts]
         parts.append(incidents.line_of(sample))
     parts += _job(snapshot, found)
