@@ -56,6 +56,10 @@ _JOB_MARKS = (
     r"\bFatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?: |\bMPICH Version:\s",
     r"\bmpi(?:run|exec)(?:\.hydra)? [^\n]{0,300}?-(?:n|np|H|host|hosts|hostfile|x|mca|genv) ",
     r"\bOpenFabrics device found|PSM2 no hfi units are active|\btmi: tmi_\w{1,20}: error",
+    r"/gloo/(?:transport|rendezvous|common)/|\bUsing ibverbs device=|\bhorovod(?:run |/common/)",
+    r"==== Capability set configuration|\ban OpenFabrics device\b|\bMCA (?:btl|pml|mtl): \w|\bPSM3_IDENTIFY ",
+    r"\[[\w.-]{1,80}:\d{1,10} {0,9}:[^\[\]:\n]{0,40}:\d{1,10}\] ",  # UCX's last words
+    r"\bDDP Initialized with|\bdistributed_backend=\w|\bMASTER_ADDR=\S",  # PyTorch
     r"\bProt -  All Int(?:er|ra)-node communication is|\bmscclpp::IbError\b",
 )
 _JOB_WORDS = (
@@ -63,7 +67,8 @@ _JOB_WORDS = (
     "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
     "provider: ", "MVAPICH2", "Gloo", "][[", "ORTE was", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
     "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::",
-    "OFI ", "Fatal error in ", "MPICH Version:",
+    "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability", "MCA ",
+    "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
