@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.evidence import MAX_TEXT, Mark
 from ibkit.transport.live.moves import Part
-from ibkit.transport.settings import leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.settings import leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
 
 #: With so little (64 KiB was Linux's limit for long) no queue pair with buffers can be made (bytes).
 _NO_VERBS_BYTES = 64 << 10
@@ -80,9 +80,7 @@ def _of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark
 
 def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
     if layer == "nccl":
-        return (setting.name, setting.value) == ("NCCL_IB_DISABLE", "1") or (
-            setting.name == "NCCL_NET" and setting.value.lower() == "socket"
-        )
+        return leaves_sockets(setting)
     if setting.runtime == "ucx":
         return leaves_tcp_to_ucx(setting) and _uses_ucx(part)
     return setting.runtime == "ompi" and leaves_tcp_to_openmpi(setting, None, has_module=False)

@@ -17,8 +17,8 @@ from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.links import Links
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
-from ibkit.transport.logs.mpi_run import Known
 from ibkit.transport.logs.processes import MAX_RUNS, Launches
+from ibkit.transport.logs.sizes import Known
 from ibkit.transport.reasons import reason_of, reasons
 
 NAME = gloo.NAME

@@ -7,7 +7,6 @@ they agree. Help messages, settings and candidates never decide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
@@ -19,6 +18,7 @@ from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths
 from ibkit.transport.logs.mpi_runs import Parts
+from ibkit.transport.logs.sizes import Known
 from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
@@ -51,16 +51,6 @@ _Answer = tuple[str, tuple[Pair, ...]]
 def next_step(runtime: str | None) -> str:
     """What to add to the next run so that this runtime says its transport."""
     return _STEPS.get(runtime or "", _OPENMPI_STEP)
-
-
-class Known(NamedTuple):
-    """How many ranks and hosts the job has, where the environment or the command line tells; ``names`` are all of the
-    hosts, where a list names them.
-    """
-
-    ranks: int | None = None
-    hosts: int | None = None
-    names: tuple[str, ...] = ()
 
 
 class Run:

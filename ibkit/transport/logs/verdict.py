@@ -8,7 +8,6 @@ from contextlib import closing
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict, Layer
 from ibkit.parsers.base import Problem
-from ibkit.parsers.hostfile import Hosts
 from ibkit.parsers.job_facts import (
     Allocation,
     Attempt,
@@ -35,10 +34,11 @@ from ibkit.transport.logs import gloo, mpi, nccl, nccl_run, providers
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
 from ibkit.transport.logs.job import Job, Log
-from ibkit.transport.logs.mpi_run import Known, Run, next_step
+from ibkit.transport.logs.mpi_run import Run, next_step
 from ibkit.transport.logs.mpi_runs import Parts, runs
 from ibkit.transport.logs.nccl_networks import UcxWords
 from ibkit.transport.logs.processes import MAX_RUNS
+from ibkit.transport.logs.sizes import Known, Sizes
 from ibkit.transport.reasons import reason_of
 
 #: Open MPI's messages that follow others or say nothing about the transport: no layer for them alone.
@@ -47,15 +47,8 @@ _NOISE = frozenset(("no-parameters", "openib-init", "connection-lost"))
 _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
 )
-_NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
 #: Layers of the backends that a framework names.
 _BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
-#: Lists of hosts by who says them, the closest to the ranks first. Slurm's do not tell how many ranks a host takes.
-_BY_SLURM = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "scontrol")
-_ALLOCATIONS = (
-    ("SLURM_STEP_NODELIST",), ("command",), ("file",), ("LSB_HOSTS", "LSB_MCPU_HOSTS", "qstat", "bjobs"), _BY_SLURM,
-)  # fmt: skip
-_MAX_ALLOCATIONS = 1000
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -83,8 +76,7 @@ class _Heap:
         self.gloo = gloo.Evidence()
         self.backends: list[tuple[Backend, Mark]] = []
         self.attempts: list[tuple[bool, Mark]] = []
-        self.counts: list[Setting] = []
-        self.allocations: list[tuple[str, Hosts]] = [("file", hosts) for hosts in job.listed]
+        self.sizes = Sizes(job.listed)
         self.launches: list[Mark] = []
         self.foreign: list[tuple[Foreign, Mark]] = []
         self.problems = list(job.problems)
@@ -122,10 +114,9 @@ class _Heap:
                 if fact.layer == "mpi":
                     self.mpi.foreign.append(fact.runtime)
             case Setting(runtime="job"):
-                self.counts.append(fact)
+                self.sizes.count(fact)
             case Allocation():
-                if len(self.allocations) < _MAX_ALLOCATIONS:
-                    self.allocations.append((fact.source, Hosts(fact.hosts, fact.slots)))
+                self.sizes.list_hosts(fact)
             case Attempt():
                 self.attempts.append((fact.is_first, file.mark(fact.said)))
             case Backend():
@@ -156,44 +147,10 @@ class _Heap:
         shown = (mark for failure, mark in self.mpi.failures if failure.topic in _SHOW_DEVICE)
         return self.nccl.device_mark or self.links.any_mark or next(shown, None)
 
-    def sizes(self) -> Known:
-        """Numbers of ranks and hosts that the environment, the command lines or lists of hosts tell, if they agree."""
-        ranks: dict[str, int] = {}
-        hosts: set[int] = set()
-        for setting in self.counts:
-            if setting.value.isdigit() and len(setting.value) < 8:
-                if setting.name in _NODE_COUNTS:
-                    hosts.add(int(setting.value))
-                else:
-                    ranks[setting.name] = int(setting.value)
-        counts = set(ranks.values())
-        count = counts.pop() if len(counts) == 1 else None
-        kind, listed = self._listed()
-        used = None
-        if listed is not None:
-            if kind == _BY_SLURM:  # whose launchers fill a node before they take the next one
-                listed = listed._replace(slots=ranks.get("SLURM_NTASKS", ranks.get("SLURM_NPROCS")))
-            is_open = kind == _BY_SLURM and listed.slots is None and count is not None and len(listed.names) > 1
-            used = None if is_open else listed.used(count)
-            hosts |= {used} if used is not None else set()
-        agreed = hosts.pop() if len(hosts) == 1 else None
-        if len(set(ranks.values())) > 1 and agreed != 1:
-            agreed = None  # how many ranks there are is not known, so neither is on how many hosts
-        return Known(count, agreed, listed.names if listed and used == agreed == len(listed.names) else ())
-
-    def _listed(self) -> tuple[tuple[str, ...], Hosts | None]:
-        """The list of hosts that is closest to the ranks, if all of its kind name the same ones, and the kind."""
-        for kind in _ALLOCATIONS:
-            found = {frozenset(hosts.names): hosts for source, hosts in self.allocations if source in kind}
-            if found:
-                return kind, next(iter(found.values())) if len(found) == 1 else None
-        return (), None
-
     def signs(self, book: Book) -> Iterator[str]:
         """What may tell the batch system or the container of the ranks."""
         yield from (mark.text for mark in self.launches)
-        yield from (setting.name for setting in self.counts)
-        yield from (source for source, _ in self.allocations)
+        yield from self.sizes.signs()
         yield from (item.text for item in book.evidence)
 
     def has_paths(self) -> bool:
@@ -264,7 +221,7 @@ def _refuse_script(job: Job) -> None:
 def _answer(job: Job, heap: _Heap) -> JobVerdict:
     book = Book()
     hosts = read_hosts(job.hosts, heap.links)
-    known = heap.sizes()
+    known = heap.sizes.known()
     ucx_words: UcxWords = {}
     layers: list[Layer] = []
     if heap.is_libfabric_nccls():
