@@ -14,8 +14,6 @@ from ibkit.transport.logs.processes import Process
 #: More distinct (process, ranks, network) facts than this are only counted by network: memory is bounded.
 MAX_CHANNELS = 200_000
 _MAX_FAILURES = 10_000
-#: The module whose records are this evidence's.
-READER = nccl.__name__
 
 #: Names a communicator: its id and which time it was used, a split of another one, or only its size.
 CommKey = tuple[str, ...]

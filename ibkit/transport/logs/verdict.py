@@ -26,6 +26,7 @@ from ibkit.parsers.job_facts import (
 )
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_lines import MAX_FACTS
+from ibkit.parsers.nccl import NcclFact
 from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
@@ -136,10 +137,10 @@ class _Heap:
                 if isinstance(fact, Version):
                     self.providers.add(fact, file)
                 (self.nccl if is_nccl else self.mpi).add(fact, file)
-            case _ if type(fact).__module__ == nccl.READER:
-                self.nccl.add(fact, file)  # type: ignore[arg-type]
+            case _ if isinstance(fact, NcclFact):
+                self.nccl.add(fact, file)
             case _:
-                self.mpi.add(fact, file)  # type: ignore[arg-type]
+                self.mpi.add(fact, file)
 
     @property
     def device_mark(self) -> Mark | None:
