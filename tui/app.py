@@ -447,19 +447,26 @@ class IbkitApp(App[None]):
         A key goes from the widget up to the application through the queue of each; a message that follows it tells
         that it has arrived. Where it has led elsewhere, that place is waited for, too.
         """
-        with contextlib.suppress(ScreenStackError):  # the application has ended
+        try:
             while self._keys and self.is_running:
-                before = self.focused or self.screen
-                await super().on_event(self._keys.popleft())
-                for _ in range(MOST_PLACES):
-                    place = self.focused or self.screen
-                    arrived = self.Arrived()
-                    if place.post_message(arrived):
-                        with contextlib.suppress(asyncio.TimeoutError):
-                            await asyncio.wait_for(arrived.event.wait(), PATIENCE_SECONDS)
-                    if place is before:
-                        break
-                    before = place
+                await self._obey(self._keys.popleft())
+        except ScreenStackError:  # the application has ended
+            self._keys.clear()
+        except Exception as error:  # a task's own is told to nobody
+            self._handle_exception(error)
+
+    async def _obey(self, key: events.Key) -> None:
+        before = self.focused or self.screen
+        await super().on_event(key)
+        for _ in range(MOST_PLACES):
+            place = self.focused or self.screen
+            arrived = self.Arrived()
+            if place.post_message(arrived):
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(arrived.event.wait(), PATIENCE_SECONDS)
+            if place is before:
+                break
+            before = place
 
     def on_ibkit_app_arrived(self, message: Arrived) -> None:
         """All that was typed before it was obeyed."""

@@ -230,3 +230,14 @@ def test_a_visitor_gets_each_option_once(monkeypatch: pytest.MonkeyPatch, tmp_pa
     parsed.from_path = None
     assert command.run(parsed) == 0
     assert given_options[0].count("--expect") == 1
+
+
+async def test_a_key_that_breaks_is_a_crash_of_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def defect(self: IbkitApp, name: str) -> None:
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(IbkitApp, "action_page", defect)
+    with pytest.raises(RuntimeError, match="fabric"):
+        async with running() as tui:
+            tui.app.post_message(events.Key("2", "2"))
+            await tui.pilot.pause(0.2)
