@@ -18,7 +18,7 @@ from ibkit.collectors.ranks import Ranks, ranks_of_target
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.host import HostHcas
 from ibkit.model.job_watch import RankFacts, Sample, SeenQueuePair, Segment, Traffic
-from ibkit.parsers import rdma, ss_tcp
+from ibkit.parsers import proc_net_tcp, rdma, ss_tcp
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.ip_json import parse_addresses
 from ibkit.parsers.lines import count_of
@@ -108,7 +108,10 @@ def watch_job(
     if has_device:  # a rank that has just begun opens its devices and makes their threads in the window
         owners |= {thread: pid for pid in pids for thread in _threads(later, pid)}
         contexts = _joined(contexts, _contexts(later, pids))
-    after = after._replace(elsewhere={number: _traffic(later, pid) for number, pid in elsewhere.items()})
+    after = after._replace(
+        elsewhere={number: _traffic(later, pid) for number, pid in elsewhere.items()},
+        connections={number: _connections(later, pid) for number, pid in elsewhere.items()},
+    )
     with_maps = set().union(*(_with_maps(before, after, owners, job.ranks) for job in jobs))
     facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps, limits=bool(hcas.hcas)) for pid in pids}
     fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
@@ -310,6 +313,11 @@ def _traffic(source: Source, pid: int | str) -> dict[str, Traffic]:
         if len(numbers) >= 10:
             found[name] = Traffic(numbers[0], numbers[1], numbers[8], numbers[9])
     return found
+
+
+def _connections(source: Source, pid: int) -> tuple[proc_net_tcp.Connection, ...]:
+    texts = (source.read(f"{PROC}/{pid}/net/{name}").text or "" for name in ("tcp", "tcp6"))
+    return tuple(one for text in texts for one in proc_net_tcp.parse(text))
 
 
 def _interfaces(source: Source) -> Interfaces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ibkit.parsers.base import Problem
+from ibkit.parsers.proc_net_tcp import Connection
 from ibkit.parsers.records import NamedTuple
 from ibkit.parsers.ss_tcp import TcpSocket
 
@@ -38,7 +39,8 @@ class Traffic(NamedTuple):
 
 class Sample(NamedTuple):
     """One moment. ``queue_pairs`` and ``sockets`` are None where they could not be listed; ``packets`` are sent and
-    received ones by ``DEVICE/PORT``; ``interfaces`` and those of other network namespaces, by the namespace's number.
+    received ones by ``DEVICE/PORT``; ``interfaces`` and those of other network namespaces, by the namespace's number,
+    as are the ``connections`` there, which have no counters of bytes.
     """
 
     queue_pairs: tuple[SeenQueuePair, ...] | None
@@ -46,6 +48,7 @@ class Sample(NamedTuple):
     packets: Mapping[str, tuple[int, int]] = {}
     interfaces: Mapping[str, Traffic] = {}
     elsewhere: Mapping[int, Mapping[str, Traffic]] = {}
+    connections: Mapping[int, tuple[Connection, ...]] = {}
     problems: tuple[Problem, ...] = ()
 
 

@@ -33,6 +33,12 @@ BECOME_ROOT = [] if os.geteuid() == 0 else ["sudo", "-n"]
 GSI = '{"ifindex":0,"ifname":"mlx5_0","port":1,"lqpn":1,"type":"GSI","state":"RTS","sq-psn":0,"comm":"ib_core"}'
 IPOIB_QP = '{"ifindex":0,"ifname":"mlx5_0","port":1,"lqpn":2,"type":"UD","state":"RTS","comm":"ib_ipoib"}'
 SYS = "/sys/class/infiniband/mlx5_0"
+CONNECTIONS = (
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+    "   0: 0100007F:C575 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 3345830 1 0 100 0 0 10 0\n"
+    "   1: 0100007F:C576 0100007F:C575 01 00000000:00000000 00:00000000 00000000 0 0 3345831 1 0 20 4 0 10 -1\n"
+    "   2: 0100620A:AD15 0200620A:0400 01 00000000:00000000 00:00000000 00000000 0 0 3345832 1 0 20 4 0 10 -1\n"
+)
 
 
 def qp(number: int, peer: int | None, received: int | None, sent: int | None, pid: int = 89, kind: str = "RC") -> str:
@@ -350,9 +356,15 @@ def test_a_setting_is_named_before_all_else() -> None:
 def test_a_rank_in_a_containers_network_is_said_and_not_guessed() -> None:
     host = Seen("n1", 0, 2)
     host.folders["/proc/89/ns"] = [Entry("net", "link", "net:[6]")]
-    host.files["/proc/89/net/dev"] = "eth0: 900 1 0 0 0 0 0 0 900 1\n"
-    answer = judged(host.without_hca())
+    moments = [host.without_hca().moment(number) for number in (0, 1)]
+    for number, moment in enumerate(moments):
+        moment._files |= {
+            "/proc/89/net/dev": f"lo: 5 1 0 0 0 0 0 0 5 1\neth0: {900 + 5000 * number} 1 0 0 0 0 0 0 900 1\n",
+            "/proc/89/net/tcp": CONNECTIONS,
+        }
+    answer = judge_watches("pid:89", [watch_job("n1", "pid:89", *moments, lambda _: 2.0)])
     assert answer.verdict == "unknown"
+    assert "eth0 5000 bytes; it has TCP connections with 10.98.0.2," in (answer.layers[0].next_step or "")
     assert "nsenter --net --target 89 ibkit" in (answer.next_step or "")
 
 

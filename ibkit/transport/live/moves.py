@@ -127,7 +127,7 @@ class Part:
     def traffic(self, interface: str) -> int | None:
         """Bytes that a network interface has moved, both ways."""
         old, new = self.watch.before.interfaces.get(interface), self.watch.after.interfaces.get(interface)
-        return _grown(old, new)
+        return grown_bytes(old, new)
 
     def _rdma(self) -> Iterator[RdmaMove]:
         for one, old, pid in self.queue_pairs():
@@ -227,7 +227,8 @@ def _moved(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else (after - before) & _PSN_MASK
 
 
-def _grown(old: Traffic | None, new: Traffic | None) -> int | None:
+def grown_bytes(old: Traffic | None, new: Traffic | None) -> int | None:
+    """What an interface has moved between two moments, both ways; None where that is not known."""
     if old is None or new is None or new.received_bytes < old.received_bytes or new.sent_bytes < old.sent_bytes:
         return None
     return new.received_bytes + new.sent_bytes - old.received_bytes - old.sent_bytes

@@ -21,7 +21,7 @@ from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.links import Links
-from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, TcpMove, bare
+from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, TcpMove, bare, grown_bytes, is_loopback
 from ibkit.transport.live.pairs import Queue, SocketPair, join_queue_pairs, join_sockets, moves_of
 from ibkit.transport.live.reasons import Marks, asked_for_tcp, reasons_of, settings_of
 from ibkit.transport.live.shared_memory import have_no_common_memory, uses_shared_memory
@@ -127,7 +127,10 @@ class _Job:
         """The verdict."""
         queues = list(join_queue_pairs(self._parts, is_whole=self._is_whole))
         rdma = [*self._rdma(queues), *self._ports()]
-        packets = {part.host: sum(move.packets for move in part.rdma) for part in self._parts}
+        packets = {
+            part.host: sum([*(move.packets for move in part.rdma), *(move.packets for move in part.ports)])
+            for part in self._parts
+        }
         between = list(join_sockets(self._parts))
         apart = {
             part.host: have_no_common_memory(part) for part in {id(one.part): one.part for one in between}.values()
@@ -392,7 +395,9 @@ class _Job:
         )
 
     def _elsewhere(self) -> str | None:
-        """What can be told of ranks in a container's network: how many bytes its interfaces moved, and no more."""
+        """What can be told of ranks in a container's network: how many bytes its interfaces moved, and with whom it has
+        connections. These have no counters there, so whose bytes they are stays open.
+        """
         for part in self._parts:
             for pid in part.ranks.ranks:
                 facts = part.watch.facts.get(pid)
@@ -400,15 +405,18 @@ class _Job:
                 if network is None or network not in part.watch.after.elsewhere:
                     continue
                 before, after = part.watch.before.elsewhere[network], part.watch.after.elsewhere[network]
-                moved = sum(
-                    now.received_bytes + now.sent_bytes - old.received_bytes - old.sent_bytes
-                    for name, now in after.items()
-                    if (old := before.get(name))
+                moved = {name: grown for name, now in after.items() if (grown := grown_bytes(before.get(name), now))}
+                told = ", ".join(
+                    f"{name} {moved[name]} bytes" for name in sorted(moved, key=lambda name: -moved[name])[:3]
                 )
+                connections = part.watch.after.connections.get(network, ())
+                peers = sorted({one.peer for one in connections if not is_loopback(f"{one.peer}:0")}, key=natural)
+                more = f" and {len(peers) - 3} more" if len(peers) > 3 else ""
                 return (
-                    f"process {pid} is in a network namespace of its own (a container), whose sockets are not shown "
-                    f"from here; its interfaces moved {moved} bytes, which does not tell whose. Look from inside: "
-                    f"nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
+                    f"process {pid} is in a network namespace of its own (a container), whose sockets' bytes are not "
+                    f"shown from here; in the window moved there: {told or 'nothing'}; it has TCP connections with "
+                    f"{', '.join(peers[:3]) or 'no other host'}{more}, which does not tell whose bytes these are. "
+                    f"Look from inside: nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
                 )
         return None
 
