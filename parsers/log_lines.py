@@ -99,6 +99,7 @@ class Scanner:
         self._seen = Memory()
         self._known: KnownLines | Fingerprints = KnownLines()
         self._clock = _Clock()
+        self._is_mostly_known = False
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         for block, end in self._blocks():
@@ -118,21 +119,10 @@ class Scanner:
             if b"\r" in block:
                 pieces, numbers = _carriage_returns(block, first)
                 block = b"\n".join(pieces)
-        lines = block.split(b"\n")
-        bare = self._clock.without_times(lines)
-        self.lines = numbers[-1] if numbers else self.lines + len(lines)
-        places = self._known.places_of_others(bare)
-        if not places:
-            return
-        fresh = [bare[place] for place in places]
-        shapes = b"\n".join(fresh).translate(None, _VARYING).split(b"\n")
-        telling = self._shapes.among(set(shapes))
-        if not telling:
-            return
         looked_into = []
-        is_telling = map(telling.__contains__, shapes)
-        for place, key, form in compress(zip(places, fresh, shapes, strict=True), is_telling):
-            worth = telling[form]
+        lines = block.split(b"\n")
+        self.lines = numbers[-1] if numbers else self.lines + len(lines)
+        for place, key, worth in self._by_memory(lines) if self._is_mostly_known else self._by_shape(block, lines):
             is_news = worth == CONTEXT
             if worth == BULK:
                 is_news = self._is_news(key)
@@ -146,6 +136,25 @@ class Scanner:
                 number = numbers[place] if numbers else first + place
                 yield number, self._cut(number, lines[place])
         self._known.add(looked_into)
+
+    def _by_memory(self, lines: list[bytes]) -> Iterator[tuple[int, bytes, int]]:
+        """Places of telling lines that are not known, the lines without their times, and what they are worth."""
+        bare = self._clock.without_times(lines)
+        places = self._known.places_of_others(bare)
+        self._is_mostly_known = 2 * len(places) < len(lines)
+        fresh = [bare[place] for place in places]
+        worths = self._shapes.worths(shape(b"\n".join(fresh)).split(b"\n")) if fresh else []
+        yield from compress(zip(places, fresh, worths, strict=True), worths)
+
+    def _by_shape(self, block: bytes, lines: list[bytes]) -> Iterator[tuple[int, bytes, int]]:
+        """The same, with the other question first: lines that are not telling cost the least."""
+        worths = self._shapes.worths(shape(block).split(b"\n"))
+        places = list(compress(range(len(worths)), worths))
+        bare = self._clock.without_times([lines[place] for place in places]) if places else []
+        fresh = self._known.places_of_others(bare)
+        self._is_mostly_known = 2 * (len(bare) - len(fresh)) > len(lines)
+        for at in fresh:
+            yield places[at], bare[at], worths[places[at]]
 
     def _is_news(self, line: bytes) -> bool:
         """Whether a line of bulk says something new."""
@@ -258,25 +267,25 @@ class _Shapes:
     def __init__(self, worth: Callable[[bytes], int]) -> None:
         self._worth = worth
         self._size = 0
-        self._known: set[bytes] = set()
-        self._telling: dict[bytes, int] = {}
+        self._worths: dict[bytes, int] = {}
 
-    def among(self, shapes: set[bytes]) -> dict[bytes, int]:
-        """The telling ones among these, and what each is worth."""
+    def worths(self, forms: list[bytes]) -> list[int]:
+        """What each of these shapes is worth."""
         if self._size > MAX_REMEMBERED_BYTES:
             self._size = 0
-            self._known.clear()
-            self._telling.clear()
-        fresh = shapes - self._known
-        if fresh:
-            self._learn(fresh)
-        return {form: self._telling[form] for form in shapes & self._telling.keys()}
+            self._worths.clear()
+        known = self._worths.__getitem__
+        try:
+            return list(map(known, forms))
+        except KeyError:  # some are new
+            self._learn(set(forms) - self._worths.keys())
+            return list(map(known, forms))
 
     def _learn(self, fresh: set[bytes]) -> None:
         self._size += sum(map(len, fresh)) + 100 * len(fresh)
-        self._known |= fresh
+        self._worths.update(dict.fromkeys(fresh, IGNORE))
         if self._worth(b"\n".join(fresh)) != IGNORE:
-            self._telling.update((form, worth) for form in fresh if (worth := self._worth(form)) != IGNORE)
+            self._worths.update((form, self._worth(form)) for form in fresh)
 
 
 def segments(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:

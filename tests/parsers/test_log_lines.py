@@ -188,3 +188,30 @@ def test_long_lines_take_linear_time(part: str) -> None:
     start = time.perf_counter()
     peel(part * (65_536 // len(part)))
     assert time.perf_counter() - start < 2
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_a_large_log_is_told_as_a_small_one(seed: int, is_mostly_noise: bool) -> None:
+    """From the first block on by fingerprints, or never: the same lines with the same numbers."""
+    pick = random.Random(seed)
+    kinds = [b"%d | loss x%d\n"] * (9 if is_mostly_noise else 1) + [b"ch %d via NET/%d\n", b"\n", b"row %d %d\n"] * 2
+    log = b"".join(
+        b"2026-03-01T00:00:%02dZ " % pick.randrange(60)
+        + (kind % (pick.randrange(5), pick.randrange(5)) if b"%" in kind else kind)
+        for kind in pick.choices(kinds, k=400)
+    )
+    told = []
+    for large in (0, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(log_lines, "BLOCK_BYTES", 1000)
+            patch.setattr(log_lines, "LARGE_BYTES", large)
+            scanner = Scanner(
+                io.BytesIO(log),
+                lambda form: (
+                    BULK if b"NET" in form else CONTEXT if b"row" in form else KEEP if b"|" not in form else IGNORE
+                ),
+                lambda line: (line.partition(b"via")[2], b""),
+            )
+            told.append((list(scanner), scanner.lines))
+    assert told[0] == told[1]
+    assert told[0][0]
