@@ -41,7 +41,8 @@ CA 'mlx5_0'
 
 IMPORT_ALL = """
 import importlib.util, pkgutil, ibkit, ibkit.parsers, ibkit.tui
-names = [module.name for module in pkgutil.walk_packages(ibkit.__path__, "ibkit.") if module.name != "ibkit.__main__"]
+not_here = ("ibkit.__main__", "ibkit.tui.serving")  # the latter needs the extra: ibkit[serve]
+names = [module.name for module in pkgutil.walk_packages(ibkit.__path__, "ibkit.") if module.name not in not_here]
 for name in names:
     importlib.import_module(name)
 assert importlib.util.find_spec("tui") is None and importlib.util.find_spec("parsers") is None
