@@ -4,8 +4,9 @@ A log of a large job is gigabytes of lines that are all alike, between training 
 *shape*, the bytes without digits and hexadecimal letters (ranks, process ids, pointers, times): a whole block of lines
 is turned into shapes by two C-level operations, and only a shape that was not seen before is looked at by Python.
 Of lines of a kind that comes in bulk (channels of 64 hosts, printed again by each communicator) those that were looked
-into are remembered as they are: then a block costs a set's difference, and what is left of it is looked into, all of
-it. When a log holds more different facts in bulk than memory should, only what they are about is still told
+into are remembered as they are, and what is left is looked into, all of it. Which question comes first, whether a shape
+is telling or whether a line is known, changes the cost only: the one that the last block's lines were for.
+When a log holds more different facts in bulk than memory should, only what they are about is still told
 (``is_coarse``).
 """
 
