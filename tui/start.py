@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 
 from ibkit.sources.site import Site
 from ibkit.tui.app import IbkitApp
@@ -50,6 +52,8 @@ def show(
     )
     # The records of a large fabric have no cycles; each walk over all of them would stop the keys for a second.
     gc.set_threshold(*RARELY)
+    if not app.is_web:
+        _believe_the_terminal()
     try:
         app.run(mouse=mouse)
         crash: BaseException | None = app.crash
@@ -63,3 +67,17 @@ def show(
         lines = farewell(crash, "the screen broke", mend="; `ibkit tui | cat` shows the same facts as text")
         raise Crashed("\n".join(lines))
     return app.return_code or 0
+
+
+def _believe_the_terminal() -> None:
+    """Where COLUMNS and LINES are exported textual asks these first, and the screen would keep that size.
+
+    A terminal that does not tell its size, such as a serial line, leaves them as its only source.
+    """
+    try:
+        size = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (0, 0)
+    except (OSError, ValueError):  # no terminal, or closed
+        return
+    if all(size):
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)

@@ -196,7 +196,8 @@ class Terminal:
         self._socket = str(folder / "tmux")
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "bash --norc --noprofile")
         self._tmux("set-option", "-g", "status", "off")
-        self.type(f"cd {ROOT}; export XDG_STATE_HOME={folder} PS1='prompt> '; clear")
+        # Sizes that are exported must not hold against the terminal's.
+        self.type(f"cd {ROOT}; export COLUMNS=80 LINES=24 XDG_STATE_HOME={folder} PS1='prompt> '; clear")
         self.until("prompt>")
 
     def _tmux(self, *arguments: str) -> str:
@@ -211,6 +212,10 @@ class Terminal:
     def press(self, *keys: str) -> None:
         """Press keys by tmux' names."""
         self._tmux("send-keys", *keys)
+
+    def resize(self, width: int, height: int) -> None:
+        """Make the window as large (columns, lines)."""
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
     @property
     def screen(self) -> str:
@@ -262,6 +267,15 @@ def test_a_real_terminal_from_start_to_end(terminal: Terminal, topology: Path) -
     ):
         terminal.press(key)
         terminal.until(f"\n {text}")
+    assert "9 Problems" not in terminal.screen
+    for width, height, tabs in ((120, 40, "8 Findings 9 Problems 0 Links"), (80, 24, "7 Jobs 8 Findings\n")):
+        terminal.resize(width, height)
+        screen = terminal.until(tabs)
+        assert "q quit" in screen.splitlines()[height - 1]
+    terminal.resize(60, 20)
+    terminal.until("needs 80x22, is 60x20")
+    terminal.resize(80, 24)
+    terminal.until("8 Findings")
     terminal.press("?")
     terminal.until("Keys here")
     terminal.press("q")
