@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 import screenshots
 
 MEND = "`python tools/screenshots.py` writes them anew; look at what it changed (git diff) before you commit it"
