@@ -79,12 +79,19 @@ class Paths:
                 if best is None or best.btl == "self":
                     continue
                 node = best.node or self._host_of_rank.get(peer)
+                if node is None and words.BTLS.get(best.btl, ("unknown", 0))[0] != "shm":
+                    node = self._only_other(process.host)
                 rank = self._rank_of.get((process.host, process.pid))
                 ranks = (rank, peer) if rank is not None else None
                 yield Path(
                     self._host(process.host), self._hosts[node] if node else None, self._btl_word(process, best.btl),
                     best.mark, "path", ranks,
                 )  # fmt: skip
+
+    def _only_other(self, host: str | None) -> str | None:
+        """The other host that speaks, where there are two: a line that was cut need not name it."""
+        others = {process.host for process in self._processes} - {host}
+        return others.pop() if len(others) == 1 else None
 
     def _btl_word(self, process: MpiProcess | None, btl: str) -> str:
         word = words.BTLS.get(btl, ("unknown", 0))[0]
