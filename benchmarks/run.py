@@ -22,6 +22,7 @@ BENCHMARKS = (
     "judge_log",
     "watch_job",
     "resolve",
+    "tui",
 )
 DOCUMENT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "performance.md")
 START, END = "<!-- written by `make bench` -->", "<!-- end of what `make bench` writes -->"
