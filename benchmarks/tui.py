@@ -2,8 +2,8 @@
 
 Each program runs in a process of its own on a terminal of 120 columns and 40 lines (a pty), with textual's own driver,
 and writes what it measured into a file. All find their modules compiled, as those of an installed package are. The
-empty application is textual's App without a widget; textual's own table is its DataTable with the same rows. CPU is that
-of the process (user and system) since its start, that of the table what the event loop takes from the call to the
+empty application is textual's App without a widget; textual's own table is its DataTable with the same rows. CPU is
+that of the process (user and system) since its start, that of the table what the event loop takes from the call to the
 painted screen.
 """
 
