@@ -178,7 +178,9 @@ def test_too_little_memory_may_be_locked(programs: Programs, name: str) -> None:
 def test_a_device_that_is_not_there(programs: Programs) -> None:
     command = ("mpirun.openmpi", "--oversubscribe", "-np", "2", "--mca", "pml", "ucx", programs.openmpi)
     status, document, err = answer("--", *command, UCX_NET_DEVICES="mlx5_0:1", **OVER_RXE)
-    assert (status, document["verdict"], document["status"]) == (1, "none", "aborted"), (document, err)
+    # mpirun ends the ranks while they speak: the line that tells the abort may be lost, and the reason stays.
+    said = document["verdict"], document["status"]
+    assert (status, said) in ((1, ("none", "aborted")), (1, ("unknown", "undecided"))), (document, err)
     assert reasons(document) == ["wrongdev"]
 
 
