@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 from ibkit.parsers.base import Problem
 from ibkit.transport.log_and_live import joined
+from ibkit.transport.logs.job import open_job
+from ibkit.transport.logs.verdict import judge
 
+RECORDED = Path(__file__).parents[2] / "fixtures/jobs-recorded"
 NOT_DECIDED = ("unknown", "none", "mixed")
 
 
@@ -134,3 +139,14 @@ def test_reasons_that_were_seen_point_at_their_own_evidence() -> None:
     assert found.layers[0].reasons[0].evidence == (3,)
     assert found.layers[0].pairs[0].evidence == (3,)
     assert [one.id for one in found.evidence] == [1, 2, 3]
+
+
+def test_ob1_on_one_host_is_no_line_about_the_path() -> None:
+    """A parameter file that no line shows may have left TCP alone: the sockets that moved are not argued away."""
+    told = judge(open_job(str(RECORDED / "mpi-default")))
+    assert [one.evidence_class for one in told.evidence if one.transport == "shm"] == ["candidate"] * 2
+    found = joined(told, [seen("tcp", "fallback")])
+    assert (found.verdict, found.status) == ("unknown", "undecided")
+    assert [problem.kind for problem in found.problems] == ["contradiction"]
+    agreed = joined(told, [seen("shm")])
+    assert (agreed.verdict, agreed.status) == ("shm", "as-expected")

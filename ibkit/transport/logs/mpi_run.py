@@ -219,7 +219,11 @@ class Run:
         return self._by_pml(book)
 
     def _by_pml(self, book: Book) -> _Answer:
-        """Only the pml is known: ob1 on one host moves data through shared memory, unless that is switched off."""
+        """Only the pml is known: ob1 on one host moves data through shared memory, unless that is switched off.
+
+        Its line names no transport, and a parameter file that is not seen here may leave TCP alone, so it is cited as a
+        candidate: what was seen to move is stronger.
+        """
         chosen = [process.pml for process in self._parts.processes if process.pml]
         is_told = self._known.hosts == 1 or self._known.ranks is not None
         if len(chosen) < 2 or not is_told or not self._is_one_host():
@@ -229,7 +233,7 @@ class Run:
         if any(leaves_no_shared_memory(setting) for setting, _ in self._settings("ompi")):
             return "unknown", ()
         host = self._hosts[0]
-        cited = tuple(book.cite(mark, "selection", "shm") for _, mark in chosen[:2])
+        cited = tuple(book.cite(mark, "candidate", "shm") for _, mark in chosen[:2])
         return "shm", (Pair(host, host, "shm", (), cited),)
 
     def _tell_silent(self, silent: int) -> None:
