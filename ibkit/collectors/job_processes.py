@@ -40,8 +40,15 @@ _NUMBERS = (
 _BESIDE = {"RANK": "WORLD_SIZE", "SLURM_PROCID": "SLURM_STEP_ID"}
 #: The name space that Slurm's pmix plugin gives a step: slurm.pmix.JOB.STEP.
 _SLURM_PMIX = "slurm.pmix."
+#: Begins the key of ranks that have nothing but their parent in common.
+_PARENT = "parent:"
 #: Nobody's chain of parents is longer; it may change while it is walked along.
 _MAX_DEPTH = 64
+
+
+def is_shared(key: str) -> bool:
+    """Whether the ranks of a run have this key on all of its hosts: a parent is of one host only."""
+    return bool(key) and not key.startswith(_PARENT)
 
 
 class Seen(NamedTuple):
@@ -125,7 +132,7 @@ class JobProcesses:
             return
         rank, size = numbers
         started_by = self._starter(pid, rank)
-        key = self._key(environment, started_by) or f"parent:{started_by or pid}"
+        key = self._key(environment, started_by) or f"{_PARENT}{started_by or pid}"
         self.ranks[pid] = RankProcess(pid, rank, size, key, started_by, environment)
 
     def _starter(self, pid: int, rank: int) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.answers import Answers
 from support.tui_captures import FAT_TREE, MULTIRAIL, ROCE, TWO_SUBNETS, settled, showing
-from support.tui_pilot import SIZES, running
+from support.tui_pilot import SIZES, Driver, running
 from support.tui_scenes import HCAS, LEAVES, small_fabric
 
 from ibkit.model.fabric import End
@@ -257,15 +257,20 @@ async def test_a_path_in_a_partition_of_limited_members_is_no() -> None:
         assert "no: both are limited members of all that they share: 0x7fff" in tui.words
 
 
+async def ask_for_a_path(tui: Driver) -> None:
+    """Between two marked HCAs, of a subnet that answers nothing."""
+    tui.app.site = tui.app.site._replace(subnet=Answers({}))
+    for guid in (HCAS[0], HCAS[7]):
+        tui.app.screen.table.go_to(guid)
+        await tui.press("m")
+    await tui.press("X")
+    await settled(tui)
+
+
 async def test_a_path_without_forwarding_tables_says_how_to_have_them() -> None:
     """The small fabric's capture has nothing but the topology."""
     async with running("fabric") as tui:
-        tui.app.site = tui.app.site._replace(subnet=Answers({}))
-        for guid in (HCAS[0], HCAS[7]):
-            tui.app.screen.table.go_to(guid)
-            await tui.press("m")
-        await tui.press("X")
-        await settled(tui)
+        await ask_for_a_path(tui)
         assert "is not settled" in tui.words
         assert "ibroute" in tui.words
 
@@ -279,12 +284,7 @@ async def test_a_node_with_several_ports_is_asked_for_one() -> None:
     )
     fabric = fabric._replace(links=fabric.links[:4] + fabric.links[5:])
     async with running("fabric", fabric=fabric) as tui:
-        tui.app.site = tui.app.site._replace(subnet=Answers({}))
-        for guid in (HCAS[0], HCAS[7]):
-            tui.app.screen.table.go_to(guid)
-            await tui.press("m")
-        await tui.press("X")
-        await settled(tui)
+        await ask_for_a_path(tui)
         assert "is more than one port" in tui.words
         assert "on a row of the node's own page marks one port" in tui.words
 

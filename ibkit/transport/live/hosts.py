@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ibkit.collectors.job_processes import is_shared
 from ibkit.collectors.job_samples import JobWatch, watch_job
 from ibkit.collectors.ranks import ranks_of_target
 from ibkit.errors import IbkitError, UnreadableInput
@@ -53,7 +54,7 @@ def judge_on_hosts(
     wanted = target
     if target.startswith("pid:"):  # a number of this host: what its ranks share is what others find them by
         keys = [job.key for job in ranks_of_target(here, target)]
-        if len(keys) != 1 or not keys[0] or keys[0].startswith("parent:"):
+        if len(keys) != 1 or not is_shared(keys[0]):
             raise IbkitError(f"{target}: its ranks share nothing by which other hosts know them; use slurm:JOBID")
         wanted = f"run:{keys[0]}"
     seconds = window or WINDOW_SECONDS

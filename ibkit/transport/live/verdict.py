@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ibkit.collectors.job_processes import TORCH
+from ibkit.collectors.job_processes import TORCH, is_shared
 from ibkit.collectors.job_samples import SOCKETS, JobWatch
 from ibkit.model.mpi import JobVerdict, Layer, Pair
 from ibkit.model.node_set import natural
@@ -97,14 +97,10 @@ def _is_same(parts: Sequence[Part], part: Part) -> bool:
     mine, theirs = part.ranks, parts[0].ranks
     if any(one.host == part.host for one in parts) or mine.key.startswith(_OF_ONE_HOST):
         return False
-    if _is_shared(mine.key) or _is_shared(theirs.key):
+    if is_shared(mine.key) or is_shared(theirs.key):
         return mine.key == theirs.key
     taken = {rank for one in parts for rank in one.ranks.ranks.values()}
     return mine.size is not None and mine.size == theirs.size and not taken & {*mine.ranks.values(), None}
-
-
-def _is_shared(key: str) -> bool:
-    return bool(key) and not key.startswith("parent:")
 
 
 class _Job:
