@@ -46,7 +46,12 @@ def run(args: argparse.Namespace) -> int:
     before, after = site_of(args.before), site_of(args.after or args.from_path)
     views = [_view(before, "before", ANY_PORT), _view(after, "after", through_of(args, after))]
     comparison = compare(*views)
-    if all(map(_has_something, views)) and not any(part.compared for part in comparison.parts):
+    nothing_shared = not any(part.compared for part in comparison.parts)
+    if (
+        nothing_shared
+        and all(map(_has_something, views))
+        and all(one.kind == "part-missing" for one in comparison.doubts)
+    ):
         raise IbkitError("nothing is in both that could be compared: " + "; ".join(_missing(comparison)))
     if args.json:
         print_json(diff_document(comparison, before.origin, after.origin))

@@ -16,13 +16,16 @@ from ibkit.model.rates import generation, lanes, width_speed
 from ibkit.model.routes import port_of
 from ibkit.parsers.erased import Any
 
+#: The kind of the doubt that there is no node to compare.
+NO_NODE_IN_BOTH = "no-node-in-both"
+
 
 def compare_fabrics(before: Fabric, after: Fabric) -> tuple[list[Change], list[Doubt]]:
     """All differences of two topologies."""
     before, after = aligned(before, after)
     if before.nodes and after.nodes and not before.nodes.keys() & after.nodes.keys() and not swaps(before, after):
         text = f"no node is in both: {len(before.nodes)} nodes and {len(after.nodes)} others"
-        return [], [Doubt("no-node-in-both", Where(), text, "these may be two fabrics")]
+        return [], [Doubt(NO_NODE_IN_BOTH, Where(), text, "these may be two fabrics")]
     return _Fabrics(before, after).compared()
 
 

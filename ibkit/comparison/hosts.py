@@ -12,6 +12,8 @@ from ibkit.model.host import Hca, HcaPort, HostHcas
 from ibkit.model.ids import PKey
 from ibkit.model.rates import width_speed
 
+#: The kind of the doubt that there is no host to compare.
+NO_HOST_IN_BOTH = "no-host-in-both"
 #: Problems after which a device may be there and not be seen.
 _LOST = frozenset({
     "truncated", "bad-line", "lost-heading", "tool-error", "tool-failed", "verbs-failed", "unreadable-file",
@@ -19,19 +21,50 @@ _LOST = frozenset({
 
 
 def compare_hosts(before: Sequence[HostHcas], after: Sequence[HostHcas]) -> tuple[list[Change], list[Doubt]]:
-    """All differences of hosts with the same name. Hosts that only one of the two looked at are told as such."""
-    old, new = ({host.host: host for host in hosts} for hosts in (before, after))
+    """All differences of hosts that are in both. Those that only one of the two looked at are told as such."""
     changes: list[Change] = []
     doubts: list[Doubt] = []
-    common = [name for name in old if name in new]
-    for name in common:
-        found, unsure = _compare_host(old[name], new[name])
+    pairs, alone = _pairs(before, after)
+    if before and after and not pairs:
+        names = [" and ".join(_called(host.host) for host in hosts) for hosts in (before, after)]
+        why = f"no host is in both, by name or by a device's GUID: before {names[0]}, now {names[1]}"
+        doubts.append(Doubt(NO_HOST_IN_BOTH, Where(), "what changed of the hosts", why))
+    for old, new in pairs:
+        found, unsure = _compare_host(old, new)
         changes += found
         doubts += unsure
-    for name in sorted(old.keys() ^ new.keys()) if common else ():
-        which = "before" if name in old else "now"
-        doubts.append(Doubt("host", Where(host=name), f"what changed on host {name}", f"it was looked at only {which}"))
+    for host, which in alone:
+        where, text = Where(host=host.host), f"what changed on {_called(host.host)}"
+        doubts.append(Doubt("host", where, text, f"it was looked at only {which}", implied=not pairs))
     return changes, doubts
+
+
+def _pairs(
+    before: Sequence[HostHcas], after: Sequence[HostHcas]
+) -> tuple[list[tuple[HostHcas, HostHcas]], list[tuple[HostHcas, str]]]:
+    """The same host in both: by its name, or the short form of it. Then those of one of the two only, with which.
+
+    A tool's output does not say whose it is: there the devices tell, by their GUIDs.
+    """
+    old, new = ({host.host: host for host in hosts} for hosts in (before, after))
+    same = {name: name for name in old if name in new}
+    for names, others in ((old, new), (new, old)):
+        for full in names.keys() - others.keys():
+            short = full.partition(".")[0]
+            if short in others and short not in names and [one.partition(".")[0] for one in names].count(short) == 1:
+                same.update({full: short} if names is old else {short: full})
+    if len(old) == len(new) == 1:
+        same = dict(zip(old, new, strict=True)) if same or "" in (*old, *new) else {}
+        same = {one: other for one, other in same.items() if (one and other) or _may_be_one(old[one], new[other])}
+    alone = [(old[name], "before") for name in old if name not in same]
+    alone += [(new[name], "now") for name in new if name not in same.values()]
+    return [(old[one], new[other]) for one, other in same.items()], sorted(alone, key=lambda one: one[0].host)
+
+
+def _may_be_one(one: HostHcas, other: HostHcas) -> bool:
+    """Whether nothing shows that these are two hosts: all of their devices have GUIDs, and other ones."""
+    guids = [{device.node_guid for device in host.hcas} for host in (one, other)]
+    return not all(guids) or None in guids[0] | guids[1] or not guids[0].isdisjoint(guids[1])
 
 
 def _compare_host(before: HostHcas, after: HostHcas) -> tuple[list[Change], list[Doubt]]:
@@ -47,6 +80,7 @@ def _compare_host(before: HostHcas, after: HostHcas) -> tuple[list[Change], list
         left.remove(new)
         if old != new:
             changes += _device_changes(host, old, new)
+            doubts += _unsure_of_device(host, old, new)
     for new in left:
         _only_in(new, before, host, "device-new", "is new", "device-not-seen-before", changes, doubts)
     return changes, doubts
@@ -92,6 +126,26 @@ def _device_changes(host: str, old: Hca, new: Hca) -> Iterator[Change]:
     for port in old.ports:
         if port.port in ports and ports[port.port] != port:
             yield from _port_changes(where._replace(port=port.port), f"{name} port {port.port}", port, ports[port.port])
+
+
+def _unsure_of_device(host: str, old: Hca, new: Hca) -> Iterator[Doubt]:
+    """Ports that one of the two does not show, and tables that are not whole and might hold a change."""
+    numbers = [{port.port: port for port in device.ports} for device in (old, new)]
+    for number in sorted(numbers[0].keys() ^ numbers[1].keys()):
+        which = "before" if number in numbers[0] else "now"
+        where = Where(new.node_guid, number, host=host, device=new.name)
+        text = f"what changed of {_device(host, new)} port {number}"
+        yield Doubt("port", where, text, f"it was looked at only {which}")
+    for number in sorted(numbers[0].keys() & numbers[1].keys()):
+        tables = [(ports[number].tables_whole, ports[number].gids, ports[number].pkeys) for ports in numbers]
+        if (
+            tables[0] != tables[1]
+            and False in (tables[0][0], tables[1][0])
+            and None not in (tables[0][0], tables[1][0])
+        ):
+            where = Where(new.node_guid, number, host=host, device=new.name)
+            text = f"whether the GIDs and P_Keys of {_device(host, new)} port {number} changed"
+            yield Doubt("tables", where, text, "only the start of the tables was looked at")
 
 
 def _port_changes(where: Where, name: str, old: HcaPort, new: HcaPort) -> Iterator[Change]:
@@ -141,3 +195,7 @@ def _rate(port: HcaPort) -> str | None:
 def _device(host: str, device: Hca) -> str:
     name = device.name or "a device without a name"
     return f"{host} {name}" if host else name
+
+
+def _called(host: str) -> str:
+    return f"host {host}" if host else "a host without a name"

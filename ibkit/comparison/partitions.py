@@ -27,6 +27,15 @@ def compare_partitions(before: Partitions, after: Partitions) -> tuple[list[Chan
     return changes, [Doubt("p-keys", Where(), text, "a part of their tables is missing")]
 
 
+def only_in_one(before: Partitions, after: Partitions) -> Iterator[Doubt]:
+    """The ports whose tables only one of the two has; to be told where no fabric says that they came or went."""
+    old, new = _tables(before), _tables(after)
+    for only, which in ((old.keys() - new.keys(), "before"), (new.keys() - old.keys(), "now")):
+        if only:
+            text = f"whether the P_Keys of {len(only)} ports changed"
+            yield Doubt("p-keys", Where(), text, f"their tables are there only {which}")
+
+
 def _tables(partitions: Partitions) -> dict[tuple[int, int], PortKeys]:
     """The tables by node and port, else by the port's own GUID."""
     found = {}

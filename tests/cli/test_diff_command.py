@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,37 @@ def test_hostile_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
 
 def test_it_is_the_same_twice(capsys: pytest.CaptureFixture[str], changed: str) -> None:
     assert run(capsys, TREE, changed, "--json")[1] == run(capsys, TREE, changed, "--json")[1]
+
+
+HOSTS = tuple(str(ROOT / "fixtures" / name) for name in ("fat-tree", "roce-host", "multirail-host", "two-subnets"))
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(HOSTS, 2)))
+def test_captures_of_different_hosts_are_never_the_same(
+    capsys: pytest.CaptureFixture[str], one: str, other: str
+) -> None:
+    made = document(capsys, one, other, status=3)
+    assert (made["verdict"], made["changes"]) == ("unknown", [])
+    assert {part["name"]: part["compared"] for part in made["parts"]}["hosts"] is False
+    assert "no-host-in-both" in {doubt["kind"] for doubt in made["undecided"]}
+    _, _, err = run(capsys, one, other)
+    assert "0 differences of nothing" in err
+    assert "no host is in both" in err
+
+
+def test_texts_of_two_hosts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = (TOOLS / "ibstat/one-device.txt").read_text()
+    (tmp_path / "other.txt").write_text(re.sub(r"(?<=guid: 0x)[0-9a-f]{8}", "0c42a103", text, flags=re.IGNORECASE))
+    made = document(capsys, str(TOOLS / "ibstat/one-device.txt"), str(tmp_path / "other.txt"), status=3)
+    assert made["changes"] == []
+
+
+def test_a_cut_text_is_not_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Cut in the third block, all nodes are named by neighbours still."""
+    whole = Path(TREE).read_bytes()
+    for size in (2000, 3000, len(whole) - 40):
+        (tmp_path / "half.txt").write_bytes(whole[:size])
+        for sides in ((TREE, "half.txt"), ("half.txt", TREE), ("half.txt", "half.txt")):
+            made = document(capsys, *(str(tmp_path / side) for side in sides), status=3)
+            assert (made["verdict"], made["changes"]) == ("unknown", [])
+            assert "not-whole" in {doubt["kind"] for doubt in made["undecided"]}

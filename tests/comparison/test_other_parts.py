@@ -155,7 +155,7 @@ def test_what_changed_on_a_host(after: HostHcas, kind: str, was: Any, now: Any) 
 
 
 @pytest.mark.parametrize(
-    "after", [host(firmware=None), port(lid=None), port(tables_whole=False, pkeys=()), port(rate_gbps=None)]
+    "after", [host(firmware=None), port(lid=None), port(tables_whole=None, pkeys=()), port(rate_gbps=None)]
 )
 def test_what_one_side_does_not_know_is_no_change(after: HostHcas) -> None:
     if after.hcas[0].ports[0].rate_gbps is None:
@@ -175,12 +175,74 @@ def test_devices_that_come_and_go() -> None:
 
 def test_hosts_of_one_side_only() -> None:
     other = HOST._replace(host="n02")
-    assert compare_hosts([HOST], [other]) == ([], []), "two hosts"
+    changes, doubts = compare_hosts([HOST], [other])
+    assert (changes, [(doubt.kind, doubt.where.host, doubt.implied) for doubt in doubts]) == (
+        [], [("no-host-in-both", None, False), ("host", "n01", True), ("host", "n02", True)],
+    )  # fmt: skip
     changes, (doubt,) = compare_hosts([HOST, other], [HOST])
     assert (changes, doubt.where.host, doubt.why) == ([], "n02", "it was looked at only before")
 
 
+def test_short_and_full_names_are_one_host() -> None:
+    full = HOST._replace(host="n01.cluster")
+    assert compare_hosts([HOST], [full]) == compare_hosts([full], [HOST]) == ([], [])
+    other = HOST._replace(host="n01.lab")
+    for before, after in (([HOST], [full, other]), ([full, other], [HOST]), ([full], [other])):
+        assert "no-host-in-both" in {doubt.kind for doubt in compare_hosts(before, after)[1]}, "which of the two?"
+
+
+def test_a_text_without_a_name_is_a_host_by_its_guids() -> None:
+    unnamed, swapped = HOST._replace(host=""), host(node_guid=Guid(0xB0))._replace(host="")
+    assert compare_hosts([HOST], [unnamed]) == compare_hosts([unnamed], [unnamed]) == ([], [])
+    for before, after in ((unnamed, swapped), (HOST, swapped), (unnamed, HOST._replace(hcas=swapped.hcas))):
+        changes, doubts = compare_hosts([before], [after])
+        assert (changes, doubts[0].kind) == ([], "no-host-in-both"), "another host, or another adapter"
+    assert compare_hosts([unnamed], [host(node_guid=None)]) == ([], []), "nothing shows that it is another one"
+
+
+def test_ports_and_tables_of_which_one_side_knows_less() -> None:
+    second = host(ports=(PORT, PORT._replace(port=2)))
+    for before, after, why in (
+        (HOST, second, "it was looked at only now"),
+        (second, HOST, "it was looked at only before"),
+    ):
+        changes, (doubt,) = compare_hosts([before], [after])
+        assert (changes, doubt.kind, doubt.where.port, doubt.why) == ([], "port", 2, why)
+    changes, (doubt,) = compare_hosts([HOST], [port(tables_whole=False, pkeys=())])
+    assert (changes, doubt.kind, doubt.where.port) == ([], "tables", 1)
+    cut = port(tables_whole=False)
+    assert compare_hosts([cut], [cut]) == ([], []), "nobody looked at the rest"
+
+
 # All parts
+
+
+def test_what_is_known_to_be_missing_may_hold_a_change() -> None:
+    whole, cut = Fabric({}, (), True), Fabric({}, (), False, (Problem("cut", "the text ends early"),))
+    for before, after, side in ((whole, cut, "after"), (cut, whole, "before")):
+        (doubt,) = compare(View("before", before), View("after", after)).doubts
+        assert (doubt.kind, doubt.why) == ("not-whole", f"{side}: the sweep is not whole: the text ends early")
+    some = managers(ONE)._replace(complete=False)
+    (doubt,) = compare(View("before", managers=some), View("after", managers=some)).doubts
+    assert (doubt.kind, doubt.text) == ("not-whole", "whether something else changed of the subnet managers")
+    gaps = HOST._replace(has_gaps=True, problems=(Problem("truncated", "cut at line 9"),))
+    (doubt,) = compare(View("before", hosts=[HOST]), View("after", hosts=[gaps])).doubts
+    assert (doubt.kind, doubt.why) == ("not-whole", "after: the evidence of host n01 has gaps: cut at line 9")
+
+
+def test_tables_of_one_side_only_are_told_where_no_fabric_is() -> None:
+    old, new = Partitions((table(0xFFFF),)), Partitions((table(0xFFFF), table(0xFFFF, guid=2)))
+    (doubt,) = compare(View("before", partitions=old), View("after", partitions=new)).doubts
+    assert (doubt.kind, doubt.why) == ("p-keys", "their tables are there only now")
+    fabric = Fabric({}, (), True)
+    assert compare(View("before", fabric, partitions=old), View("after", fabric, partitions=new)).doubts == ()
+
+
+def test_two_hosts_are_not_compared() -> None:
+    found = compare(View("before", hosts=[HOST]), View("after", hosts=[HOST._replace(host="n02")]))
+    part = found.parts[-1]
+    assert (found.changes, part.name, part.compared) == ((), "hosts", False)
+    assert part.missing == "no host is in both, by name or by a device's GUID: before host n01, now host n02"
 
 
 def test_what_neither_has_is_not_missing() -> None:
