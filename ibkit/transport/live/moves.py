@@ -75,6 +75,13 @@ class Part:
         """What evidence calls a command or file of this host."""
         return name if self._is_alone else f"{self.host}: {name}"
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether something of its ranks may not be looked at: only their user and root may."""
+        facts = (self.watch.facts.get(pid) for pid in self.ranks.ranks)
+        is_refused = any(problem.kind == "not-permitted" for problem in self.ranks.problems)
+        return is_refused or (self.watch.network is not None and any(one and one.network is None for one in facts))
+
     def owner(self, thread: int | None) -> int | None:
         """The rank's process that a thread's id belongs to."""
         pid = None if thread is None else self.watch.owners.get(thread, thread)
@@ -203,6 +210,18 @@ class Part:
             moved += (one.received_bytes or 0) - (old.received_bytes or 0)
             if moved > max(CONTROL_BYTES, CONTROL_BYTES_PER_SECOND * self.seconds):
                 yield TcpMove(pid, one._replace(pids=old.pids or one.pids), moved)
+
+
+def address_interface(part: Part, move: TcpMove) -> str | None:
+    """The interface that has the socket's address."""
+    return part.watch.interfaces.by_address.get(bare(move.socket.local.rpartition(":")[0]))
+
+
+def interface_of(part: Part, move: TcpMove) -> str | None:
+    """That interface, unless its counters show that the data went another way."""
+    name = address_interface(part, move)
+    traffic = part.traffic(name) if name else None
+    return None if traffic is not None and traffic < move.moved // 2 else name
 
 
 def endpoint(text: str) -> str:

@@ -28,7 +28,7 @@ def uses_shared_memory(part: Part, settings: Iterable[Setting]) -> bool:
     ranks = set(part.ranks.ranks.values())
     if None in ranks or len(ranks) < 2 or watch.other_fabrics or part.has_verbs_open is not False:
         return False
-    if any(problem.kind == "not-permitted" for problem in watch.problems):
+    if part.is_hidden:
         return False
     if any(leaves_no_shared_memory(one) or one.name in _MAY_FORBID for one in settings):
         return False

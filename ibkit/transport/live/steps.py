@@ -1,0 +1,75 @@
+"""What to do where a look at a running job does not decide: what is missing, and never what was done already."""
+
+from __future__ import annotations
+
+from ibkit.model.node_set import natural
+from ibkit.transport.live.jobs import LiveJob
+from ibkit.transport.live.moves import CONNECTED, Part, grown_bytes, is_loopback
+
+OTHER_SOCKETS = (
+    "ranks of one host move data by TCP, and share memory, or their memory maps were not seen: which of the two their "
+    "library uses is not proven, the sockets may be the application's own. Give the job's log"
+)
+IDLE_RDMA = (
+    "the ranks move data to each other by TCP, and have RDMA open, which stood still: what their library uses is not "
+    "proven. Look again while they communicate, with a longer --window, or give the job's log"
+)
+
+
+def next_step(job: LiveJob) -> str:
+    """Where nothing that moved decides."""
+    if job.size == 1:
+        return "the job has one rank, which has no other one to send to: run it with two or more"
+    if any(True for part in job.parts for _ in part.queue_pairs()):
+        shown = any(
+            one.sq_psn is not None for part in job.parts for one, _, _ in part.queue_pairs() if one.type in CONNECTED
+        )
+        why = (
+            "" if shown else "; the driver shows no packet numbers, and others use the device, too: give the job's log"
+        )
+        return (
+            "the ranks have queue pairs, and none moved in the window: look again while they communicate, with a "
+            f"longer --window{why}"
+        )
+    if elsewhere := _elsewhere(job):
+        return elsewhere
+    remote = next((move for part in job.parts for move in part.tcp), None)
+    if remote is not None and not job.is_whole:
+        return (
+            f"a rank moves data by TCP with {remote.socket.peer}, and from here it cannot be seen whether that is "
+            "a rank: look on all hosts of the job (--hosts), or give its log"
+        )
+    as_root = " as root" if any(part.is_hidden for part in job.parts) else ""
+    hosts = "" if job.is_whole else ", on each of the job's hosts (--hosts)"
+    return (
+        f"nothing moved in the window that can be seen and proves it: look again{as_root} while the ranks communicate, "
+        f"with a longer --window{hosts}, or give the job's log"
+    )
+
+
+def _elsewhere(job: LiveJob) -> str | None:
+    """What can be told of ranks in a container's network: how many bytes its interfaces moved, and with whom it has
+    connections. These have no counters there, so whose bytes they are stays open.
+    """
+    for part in job.parts:
+        for pid in part.ranks.ranks:
+            facts = part.watch.facts.get(pid)
+            network = facts.network if facts else None
+            if network is not None and network in part.watch.after.elsewhere:
+                return _of_network(part, pid, network)
+    return None
+
+
+def _of_network(part: Part, pid: int, network: int) -> str:
+    before, after = part.watch.before.elsewhere[network], part.watch.after.elsewhere[network]
+    moved = {name: grown for name, now in after.items() if (grown := grown_bytes(before.get(name), now))}
+    told = ", ".join(f"{name} {moved[name]} bytes" for name in sorted(moved, key=lambda name: -moved[name])[:3])
+    connections = part.watch.after.connections.get(network, ())
+    peers = sorted({one.peer for one in connections if not is_loopback(f"{one.peer}:0")}, key=natural)
+    more = f" and {len(peers) - 3} more" if len(peers) > 3 else ""
+    return (
+        f"process {pid} is in a network namespace of its own (a container), whose sockets' bytes are not "
+        f"shown from here; in the window moved there: {told or 'nothing'}; it has TCP connections with "
+        f"{', '.join(peers[:3]) or 'no other host'}{more}, which does not tell whose bytes these are. "
+        f"Look from inside: nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
+    )
