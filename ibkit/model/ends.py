@@ -199,6 +199,8 @@ def _stranger(kind: str, text: str, given: str) -> EndPort | None:
         return EndPort(given, port_guid=Guid.parse(text))
     gid = _gid(text) if kind in ("", "gid") else None
     if gid is not None:
+        if gid.not_a_ports:
+            raise NotOne(f"{given!r} is {gid.not_a_ports}")
         return EndPort(given, port_guid=gid.guid, subnet_prefix=gid.subnet_prefix)
     return None
 

@@ -72,12 +72,32 @@ class Gid(int):
         """The lower 64 bits, the interface id (the port GUID on InfiniBand)."""
         return Guid(int(self) & (1 << 64) - 1)
 
+    @property
+    def not_a_ports(self) -> str | None:
+        """What it is instead where no port can have it; None for others. The loopback and multicast GIDs are IPv6's,
+        also where an IPv4 address stands in one (InfiniBand Architecture Specification volume 1, 4.1.1; RFC 4291).
+        """
+        if self >> 32 == 0xFFFF:
+            return not_a_hosts(int(self) & 0xFFFFFFFF)
+        if self >> 120 == 0xFF:
+            return "a multicast group's, not a port's; `saquery MCMR` lists the groups of a subnet"
+        return {0: "what stands for no address at all", 1: "the loopback address, of each host itself"}.get(self)
+
     def __str__(self) -> str:
         digits = f"{int(self):032x}"
         return ":".join(digits[i : i + 4] for i in range(0, 32, 4))
 
     def __repr__(self) -> str:
         return f"Gid({self})"
+
+
+def not_a_hosts(ipv4: int) -> str | None:
+    """What an IPv4 address is that no interface of a fabric can have (RFC 6890); None for others."""
+    if ipv4 == 0xFFFFFFFF:
+        return "the broadcast address, not a host's"
+    if ipv4 >> 28 == 0xE:
+        return "a multicast group's, not a host's"
+    return {0: "what stands for no address at all", 127: "a loopback address, of each host itself"}.get(ipv4 >> 24)
 
 
 def prefix_text(subnet_prefix: int | None) -> str | None:

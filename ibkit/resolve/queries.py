@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from socket import AF_INET, AF_INET6, inet_pton
 
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import Gid, Guid, not_a_hosts
 from ibkit.model.node_set import BadNodeSet, expand
 from ibkit.model.port_state import FIRST_MULTICAST_LID, PERMISSIVE_LID
 from ibkit.parsers.etc_hosts import canonical_address
@@ -98,9 +98,10 @@ def _readings(text: str, shape: str) -> Iterator[Query]:
         plain = address.partition("%")[0]
         family = AF_INET6 if ":" in plain else AF_INET
         number = int.from_bytes(inet_pton(family, plain), "big")
-        yield Query(text, IP6 if family == AF_INET6 else IP4, address, number)
+        bad = Gid(number).not_a_ports if family == AF_INET6 else not_a_hosts(number)
+        yield Query(text, IP6 if family == AF_INET6 else IP4, address, number, bad=bad)
         if family == AF_INET6 and "%" not in address:
-            yield Query(text, GID, str(Gid(number)), number)
+            yield Query(text, GID, str(Gid(number)), number, bad=bad)
     elif _NAME.match(shape) and not (_ALMOST_ADDRESS.match(shape) and text == shape):
         yield Query(text, NAME, shape.rstrip("."))
 

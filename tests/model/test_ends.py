@@ -97,6 +97,13 @@ def test_lids_that_no_port_can_have(text: str) -> None:
         found(text)
 
 
+@pytest.mark.parametrize("text", ["::", "::1", "ff12::1", "gid:ff12:401b:ffff::1", "::ffff:127.0.0.1"])
+def test_gids_that_no_port_can_have(text: str) -> None:
+    for net in (NET, NET._replace(complete=False)):
+        with pytest.raises(NotOne, match=r"loopback|multicast|no address at all"):
+            found(text, net)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [("c2/3", "c2 mlx5_0 has no such port to send to; its ports that were seen are 1, 2"),

@@ -49,6 +49,19 @@ def test_forms(text: str, kind: str, name: str, value: int) -> None:
         ("65535", "none is assigned"),
         ("0xc001", "multicast"),
         ("70000", "49151"),
+        ("127.0.0.1", "loopback"),
+        ("127.9.8.7", "loopback"),
+        ("0.0.0.0", "no address at all"),
+        ("224.0.0.251", "multicast"),
+        ("239.1.2.3", "multicast"),
+        ("255.255.255.255", "broadcast"),
+        ("::1", "loopback"),
+        ("::", "no address at all"),
+        ("ff12::1", "multicast"),
+        ("gid:ff12:401b:ffff::ffff:ffff", "multicast"),
+        ("ip:ff02::1", "multicast"),
+        ("::ffff:127.0.0.1", "loopback"),
+        ("0000:0000:0000:0000:0000:ffff:e000:0001", "multicast"),
         ("0xzz", "no address"),
         ("", "empty"),
         ("a b", "blanks"),
@@ -77,7 +90,10 @@ def test_no_text_raises(text: str) -> None:
 @given(st.integers(0, (1 << 32) - 1))
 def test_every_ipv4_address(number: int) -> None:
     text = str(ipaddress.IPv4Address(number))
-    assert read_query(text)[:4] == (text, IP4, text, number)
+    query = read_query(text)
+    assert query[:4] == (text, IP4, text, number)
+    first = number >> 24
+    assert (query.bad is not None) == (first in (0, 127) or 224 <= first < 240 or number == (1 << 32) - 1)
 
 
 @given(st.integers(0, (1 << 128) - 1), st.booleans())
