@@ -12,13 +12,14 @@ from contextlib import suppress
 
 from ibkit.collectors.absence import explain_absence
 from ibkit.collectors.pairing import pair_up
+from ibkit.collectors.pasted import read_tools
 from ibkit.collectors.processes import ProcessTable
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.consumers import KERNEL, PROCESS, UNKNOWN, Connection, Consumers, Owner, QueuePair, Use
 from ibkit.parsers import rdma
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.rdma import RdmaRow
-from ibkit.sources.base import MISSING, NOT_RECORDED, CommandAnswer, Source
+from ibkit.sources.base import MISSING, NOT_RECORDED, CommandAnswer, FolderAnswer, Source
 
 KINDS = (rdma.QP, rdma.CM_ID, rdma.CTX, rdma.PD, rdma.MR, rdma.CQ)
 #: One netlink dump; 100,000 queue pairs take a second.
@@ -68,7 +69,7 @@ def collect_consumers(source: Source, host: str) -> Consumers:
     """All owners of RDMA objects on a host, their queue pairs and connections."""
     listing = source.list(CLASS)
     if not listing.names and listing.error != NOT_RECORDED:
-        return Consumers(host, problems=(explain_absence(source, listing),), listed=False)
+        return Consumers(host, problems=(_why_none(source, listing),), listed=False)
     problems: list[Problem] = []
     rows = _all_rows(source, problems)
     if not any(found is not None for found in rows.values()):
@@ -85,6 +86,19 @@ def collect_consumers(source: Source, host: str) -> Consumers:
         host, described, tuple(queue_pairs), tuple(connections), tuple(pairs), tuple(uses), tuple(problems),
         listed=rows[rdma.QP] is not None,
     )  # fmt: skip
+
+
+def _why_none(source: Source, listing: FolderAnswer) -> Problem:
+    """Why the kernel shows no device. One that ibstat shows all the same is a simulator's; its users nobody knows."""
+    told, _, _ = read_tools(source, ("ibstat",))
+    if not told:
+        return explain_absence(source, listing)
+    text = (
+        f"who uses {' and '.join(device.name for device in told)} is not known: ibstat shows it, and /sys of the same "
+        "host does not, as with a simulated fabric; run `ibkit consumers`, or `ibkit capture`, where the kernel has the "
+        "device"
+    )
+    return Problem("not-in-kernel", text, None, CLASS)
 
 
 def _counted_only(source: Source, host: str, problems: list[Problem]) -> Consumers:
@@ -181,8 +195,10 @@ def _reason(answer: CommandAnswer) -> tuple[str, str]:
     """Kind of problem, and what the tool said."""
     if answer.failure == MISSING:
         return "tool-missing", "rdma is not installed (package iproute2)"
+    if answer.failure == NOT_RECORDED:
+        return NOT_RECORDED, "no output of rdma is recorded here: record it with `ibkit capture` on the host"
     if answer.failure:
-        return (NOT_RECORDED if answer.failure == NOT_RECORDED else "tool-failed"), answer.failure
+        return "tool-failed", answer.failure
     said = next(iter(answer.err.strip().splitlines()), f"exit status {answer.exit_status}")
     return "tool-failed", said[:400]
 

@@ -285,3 +285,19 @@ def test_a_saved_summary_counts_and_names_nobody(name: str) -> None:
 def test_without_a_device_the_tool_is_not_asked() -> None:
     found = collect_consumers(Answers({}, folders={"/sys/class/infiniband": ()}), "n01")
     assert (found.listed, [problem.kind for problem in found.problems]) == (False, ["no-rdma-device"])
+
+
+def test_a_device_that_the_kernel_does_not_have_is_not_no_device() -> None:
+    """ibsim's device is ibstat's alone: that /sys is empty says nothing of it."""
+    (host,) = open_site(str(TOOLS.parents[1] / "fat-tree")).hosts
+    found = collect_consumers(host.source, host.name)
+    assert (found.listed, [problem.kind for problem in found.problems]) == (False, ["not-in-kernel"])
+    assert "ibsim0 is not known" in found.problems[0].text
+
+
+def test_what_is_not_recorded_says_how_to_have_it() -> None:
+    for site in ("two-subnets", "tools/ibstat/one-device.txt"):
+        for host in open_site(str(TOOLS.parents[1] / site)).hosts:
+            found = collect_consumers(host.source, host.name)
+            assert (found.listed, {problem.kind for problem in found.problems}) == (False, {"not-recorded"})
+            assert all("record it with `ibkit capture`" in problem.text for problem in found.problems)
