@@ -41,7 +41,8 @@ from ibkit.parsers.job_facts import (
     Version,
 )
 from ibkit.parsers.line_prefixes import peel_shape, to_line
-from ibkit.parsers.log_lines import IGNORE, Line, Scanner, Stream, shape
+from ibkit.parsers.log_lines import IGNORE, Line, Stream, shape
+from ibkit.parsers.log_scanner import Scanner
 
 Fact = (
     nccl.NcclFact
@@ -62,17 +63,22 @@ Fact = (
 
 
 class JobLog:
-    """Iterate over it once for the facts of one stream, in the order of their lines. Never raises on bad lines."""
+    """Iterate over it once for the facts of one stream, in the order of their lines. Never raises on bad lines.
+
+    After the iteration ``ending`` holds what a last line without an end tells, and what was not ended before it: what
+    is sure if the line was cut, and what is told if it is whole. Both are empty where the last line has an end.
+    """
 
     def __init__(self, stream: Stream) -> None:
         self.scanner = Scanner(stream, worth, nccl.fact_of)
+        self.ending: tuple[list[Fact], list[Fact]] = [], []
 
     def __iter__(self) -> Iterator[Fact]:
         readers = _Readers()
         for number, raw in self.scanner:
             line = to_line(number, raw)
             if self.scanner.is_open:
-                yield from readers.read_open(line)
+                self.ending = readers.read_open(line)
                 return
             yield from readers.read(line, shape(raw))
         yield from readers.finish()
@@ -120,8 +126,8 @@ class _Readers:
         yield from self._of_openmpi.finish()
         yield from self._of_allocations.finish()
 
-    def read_open(self, line: Line) -> Iterator[Fact]:
-        """What they say of a last line that may be cut, and at the end of the stream.
+    def read_open(self, line: Line) -> tuple[list[Fact], list[Fact]]:
+        """What they say of a last line that may be cut, and at the end of the stream: what is sure, and what is told.
 
         What a longer line would not say as well is left out: ``psm`` may be the start of ``psm2``. Failures and
         settings stay: they decide nothing, and a failure must not be missed.
@@ -148,8 +154,8 @@ class _Readers:
             sure += [fact for fact in self.finish() if fact not in sure]
         host, pid = _speaker(line.text)
         if pid is not None and (not found or len(sure) < len(found)):
-            yield Cut(Said(line.number, line.raw, host, pid, line.rank), " NCCL " in line.text)
-        yield from sure
+            sure = [Cut(Said(line.number, line.raw, host, pid, line.rank), " NCCL " in line.text), *sure]
+        return sure, found
 
 
 #: What explains and never decides.
@@ -201,10 +207,10 @@ _ANCHORS = tuple(
         b"NCCL", b"RCCL v", b"INFO Ring", b"INFO NET", b"INFO Using", b"INFO Call", b"WARN", b"Error", b"Avg ",
         b"  Rank ", b"unhandled system", b"libibverbs",
         # UCX and the rows of its tables
-        b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_",
+        b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with", b"unhandled timeout",
         # Open MPI
         b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"selected pml",
-        b"component ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics", b"attributes for",
+        b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics", b"attributes for",
         b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ", b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
         b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import log_lines
+from ibkit.parsers import log_scanner
 from ibkit.parsers.line_prefixes import peel, to_line
-from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, Scanner
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP
+from ibkit.parsers.log_scanner import Scanner
 
 
 def scanned(data: bytes, worth: int = KEEP) -> list[tuple[int, bytes]]:
@@ -77,13 +78,13 @@ def test_a_progress_bar_of_megabytes_keeps_its_number() -> None:
 
 
 def test_memory_does_not_grow_with_facts() -> None:
-    facts = b"".join(b"f %d\n" % n for n in range(log_lines.MAX_FACTS + 5000))
+    facts = b"".join(b"f %d\n" % n for n in range(log_scanner.MAX_FACTS + 5000))
     scanner = Scanner(
         io.BytesIO(facts + b"f last other\n"), lambda form: BULK, lambda line: (line, line.split()[2:] != [])
     )
     lines = [line for _, line in scanner]
     assert scanner.is_coarse
-    assert len(lines) <= log_lines.MAX_FACTS + 2
+    assert len(lines) <= log_scanner.MAX_FACTS + 2
     assert lines[-1] == b"f last other"  # of another kind: told even now
 
 
@@ -203,8 +204,8 @@ def test_a_large_log_is_told_as_a_small_one(seed: int, is_mostly_noise: bool) ->
     told = []
     for large in (0, 1 << 40):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(log_lines, "BLOCK_BYTES", 1000)
-            patch.setattr(log_lines, "LARGE_BYTES", large)
+            patch.setattr(log_scanner, "BLOCK_BYTES", 1000)
+            patch.setattr(log_scanner, "LARGE_BYTES", large)
             scanner = Scanner(
                 io.BytesIO(log),
                 lambda form: (

@@ -25,7 +25,7 @@ from ibkit.parsers.job_facts import (
     Version,
 )
 from ibkit.parsers.job_log import Fact, JobLog
-from ibkit.parsers.log_lines import MAX_FACTS
+from ibkit.parsers.log_scanner import MAX_FACTS
 from ibkit.parsers.nccl import NcclFact
 from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, File, Mark
@@ -33,6 +33,7 @@ from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.links import Links
 from ibkit.transport.logs import gloo, mpi, nccl, nccl_run, providers
 from ibkit.transport.logs.attempts import Attempts
+from ibkit.transport.logs.doubt import agreed
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
 from ibkit.transport.logs.job import Job, Log
 from ibkit.transport.logs.mpi_run import Run, next_step
@@ -84,6 +85,10 @@ class _Heap:
         self.has_facts = False
         self.size = 0
         self.nul_bytes = 0
+        #: How many lines with an end each log has, by its order.
+        self.lines: dict[int, int] = {}
+        #: Of last lines without an end: the log, what is sure of them, and what is told if they are whole.
+        self._endings: list[tuple[File, list[Fact], list[Fact]]] = []
 
     def read(self, log: Log, file: File) -> None:
         """Take the facts of one log. What cannot be read to its end is a problem."""
@@ -96,13 +101,31 @@ class _Heap:
             except (OSError, EOFError, ValueError) as error:
                 text = f"not read to its end: {error}"
                 self.problems.append(Problem("unreadable", text, facts.scanner.lines or None, log.name))
+        if any(facts.ending):
+            self.has_facts = True
+            self._endings.append((file, *facts.ending))
         scanner = facts.scanner
         self.size += scanner.size
+        self.lines[file.order] = scanner.lines - scanner.is_open
         self.nul_bytes = max(self.nul_bytes, scanner.nul_bytes)
         self.problems += [problem._replace(source=log.name) for problem in scanner.problems]
         if scanner.is_coarse:
             text = f"more than {MAX_FACTS} different channel lines: all networks are told, but not all pairs"
             self.problems.append(Problem("many-channels", text, None, log.name))
+
+    def ended(self) -> list[_Heap]:
+        """This one with what is sure of lines that may be cut; and one that takes them as whole, where that is more."""
+        endings, self._endings = self._endings, []
+        others = []
+        if any(sure != whole for _, sure, whole in endings):
+            from copy import deepcopy
+
+            others.append(deepcopy(self))
+        for heap, which in zip((self, *others), (1, 2), strict=False):
+            for ending in endings:
+                for fact in ending[which]:
+                    heap._sort(fact, ending[0])
+        return [self, *others]
 
     def _sort(self, fact: Fact, file: File) -> None:
         match fact:
@@ -221,6 +244,14 @@ def _refuse_script(job: Job) -> None:
 
 def _answer(job: Job, heap: _Heap) -> JobVerdict:
     book = Book()
+    heap, *whole = heap.ended()
+    layers = _layers(job, heap, book)
+    for other in whole:
+        layers = list(agreed(layers, _layers(job, other, Book())))
+    return fitted(combine(job.target, layers, book, heap.problems), places_of(heap.signs(book)))
+
+
+def _layers(job: Job, heap: _Heap, book: Book) -> list[Layer]:
     hosts = read_hosts(job.hosts, heap.links)
     known = heap.sizes.known()
     ucx_words: UcxWords = {}
@@ -248,13 +279,13 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
         layers.append(_beside(layer, layers))
     layers += _foreign_layers(heap, layers)
     heap.problems += problems
-    return fitted(combine(job.target, layers, book, heap.problems), places_of(heap.signs(book)))
+    return layers
 
 
 def _context(heap: _Heap, known: Known) -> providers.Context:
     evidence = heap.mpi
     return providers.Context(
-        evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts, known.names
+        evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts, known.names, heap.lines
     )
 
 

@@ -1,0 +1,150 @@
+"""Logs of jobs, line by line, in bounded memory: which lines may say something, and their numbers.
+
+A log of a large job is gigabytes of lines that are all alike, between training chatter: `line_sieve` lets through those
+that may say something new. Of lines of a kind that comes in bulk (channels of 64 hosts, printed again by each
+communicator) only new facts are told. When a log holds more different facts in bulk than memory should, only what they
+are about is still told (``is_coarse``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from ibkit.parsers.base import MAX_LINE_CHARS, Problem
+from ibkit.parsers.line_sieve import BLOCK_BYTES, Sieve
+from ibkit.parsers.log_lines import BULK, CONTEXT, Stream
+from ibkit.parsers.seen_lines import Memory
+
+#: A line that has no end within this many bytes is cut.
+MAX_UNENDED_BYTES = 1 << 18
+#: From here on (bytes) the time that it takes to import numpy is saved by it.
+LARGE_BYTES = 32 << 20
+#: Different facts of bulk lines, see Scanner.
+MAX_FACTS = 200_000
+
+_WHOLE, _DROPPED, _CONTINUED = 0, 1, 2
+
+
+class Scanner:
+    """The lines of one stream whose shape ``worth`` finds telling, in order, each with its number.
+
+    ``worth(shape)`` answers IGNORE, KEEP, CONTEXT or BULK; ``fact(line)`` is what makes a line of bulk different from
+    another, and what it is about, in general. Repetitions are dropped, as far as they are remembered; the time in front
+    of a line makes it no other one.
+
+    After the iteration ``lines`` and ``size`` (bytes) tell how much was read, ``problems`` what was cut,
+    ``nul_bytes`` is the number of NULs in the first block; ``is_coarse`` is True where there were too many facts in
+    bulk to tell all; ``is_open`` is True from the last line on where that has no end: it may be cut.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        worth: Callable[[bytes], int],
+        fact: Callable[[bytes], tuple[Hashable, Hashable]],
+    ) -> None:
+        self.lines = 0
+        self.size = 0
+        self.nul_bytes = 0
+        self.is_coarse = False
+        self.is_open = False
+        self.problems: list[Problem] = []
+        self._stream = stream
+        self._fact = fact
+        self._sieve = Sieve(worth)
+        self._facts: set[Hashable] = set()
+        self._seen = Memory()
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        for block, end in self._blocks():
+            if end == _DROPPED:
+                self._long_line(self.lines + 1)
+            if self.size > LARGE_BYTES:
+                self._sieve.expect_much()
+            yield from self._telling(block)
+            if end == _CONTINUED:
+                self.lines -= 1
+
+    def _telling(self, block: bytes) -> Iterator[tuple[int, bytes]]:
+        first = self.lines + 1
+        numbers: Sequence[int] | None = None
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
+            if b"\r" in block:
+                pieces, numbers = _carriage_returns(block, first)
+                block = b"\n".join(pieces)
+        count, found = self._sieve.candidates(block)
+        self.lines = numbers[-1] if numbers else self.lines + count
+        for place, line, key, worth in found:
+            if worth == CONTEXT or (self._is_news(key) if worth == BULK else self._seen.add(key)):
+                number = numbers[place] if numbers else first + place
+                yield number, self._cut(number, line)
+
+    def _is_news(self, line: bytes) -> bool:
+        """Whether a line of bulk says something new."""
+        fine, coarse = self._fact(line)
+        thing = coarse if self.is_coarse else fine
+        if thing in self._facts:
+            return False
+        self._facts.add(thing)
+        self.is_coarse |= len(self._facts) >= MAX_FACTS
+        return True
+
+    def _cut(self, number: int, line: bytes) -> bytes:
+        if len(line) > MAX_LINE_CHARS:
+            self._long_line(number)
+            return line[:MAX_LINE_CHARS]
+        return line
+
+    def _long_line(self, number: int) -> None:
+        if len(self.problems) < 100:
+            text = f"a line of more than {MAX_LINE_CHARS} bytes; only its start was looked at"
+            self.problems.append(Problem("long-line", text, number))
+
+    def _blocks(self) -> Iterator[tuple[bytes, int]]:
+        """Whole lines without the last line's end, and how the last one ends: whole, dropped from here on, or going
+        on in the next block after a carriage return.
+        """
+        rest, dropping = b"", False
+        while data := self._stream.read(BLOCK_BYTES):
+            if not self.size:
+                self.nul_bytes = data.count(b"\0")
+            self.size += len(data)
+            if dropping:
+                end = data.find(b"\n")
+                if end < 0:
+                    continue
+                data, dropping = data[end + 1 :], False
+            data = rest + data
+            cut = data.rfind(b"\n")
+            if cut >= 0:
+                rest = data[cut + 1 :]
+                yield data[:cut], _WHOLE
+            else:
+                rest = data
+            if len(rest) > MAX_UNENDED_BYTES:
+                cut = rest.rfind(b"\r", 0, len(rest) - 1)
+                if cut >= 0:
+                    yield rest[:cut], _CONTINUED
+                    rest = rest[cut + 1 :]
+                else:
+                    yield rest[:MAX_LINE_CHARS], _DROPPED
+                    rest, dropping = b"", True
+        if rest:
+            cut = rest.rstrip(b"\r").rfind(b"\r")
+            if cut >= 0:
+                yield rest[:cut], _CONTINUED
+                rest = rest[cut + 1 :]
+            self.is_open = not rest.endswith(b"\r")
+            yield rest, _WHOLE
+
+
+def _carriage_returns(block: bytes, number: int) -> tuple[list[bytes], list[int]]:
+    """A progress bar writes its line over and over: what stands between carriage returns is a text of its own."""
+    pieces: list[bytes] = []
+    numbers: list[int] = []
+    for at, line in enumerate(block.split(b"\n"), number):
+        parts = line.split(b"\r")
+        pieces += parts
+        numbers += [at] * len(parts)
+    return pieces, numbers
