@@ -11,6 +11,7 @@ With --nagios 0, 1, 2 and 3 are OK, WARNING, CRITICAL and UNKNOWN.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 
 from ibkit.cli.device import add_device_arguments, through_of
@@ -179,7 +180,7 @@ def _explain(word: str) -> int:
     rules = catalogue.find(word)
     if not rules:
         raise IbkitError(
-            f"--explain {word}: no such rule; there are {', '.join(rule.number for rule in catalogue.ALL)}"
+            f"--explain {word}: no such rule; there are {', '.join(dict.fromkeys(one.number for one in catalogue.ALL))}"
         )
     print("\n".join(explained(rule) for rule in rules), end="")
     return EXIT_OK
@@ -189,6 +190,10 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     for finding in diagnosis.findings:
         yield from _finding_lines(finding)
         yield ""
+    if diagnosis.waived:
+        told = Counter(f"{one.rule} {one.name}" for one in diagnosis.waived)
+        text = ", ".join(f"{number} of {name}" for name, number in told.items())
+        yield clean(f"waived, and not shown: {text}; --json lists them", 500)
     counts = ", ".join(
         f"{count} {severity}"
         for severity in SEVERITIES
@@ -198,11 +203,21 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     for part in diagnosis.looked_at:
         state = {True: "complete", False: "not complete", None: "whether that is all of it is not known"}[part.complete]
         yield clean(f"looked at: {part.what}: {part.text} ({state})", 300)
-    missing: dict[tuple[str, str], list[str]] = {}
+    missing: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for one in diagnosis.undecided:
-        missing.setdefault((one.missing, one.get), []).append(one.rule)
+        missing.setdefault((one.missing, one.get), set()).add((one.rule, one.name))
     for (what, how), rules in missing.items():
-        yield clean(f"undecided: {', '.join(dict.fromkeys(rules))}: {what}; {how}", 500)
+        yield clean(f"undecided: {', '.join(_spelled(rules))}: {what}; {how}", 1000)
+
+
+def _spelled(rules: set[tuple[str, str]]) -> Iterator[str]:
+    """The numbers; with its name a rule of a number that other rules have, too, of which this is not said."""
+    for number in sorted({number for number, _ in rules}):
+        names = [rule.name for rule in catalogue.find(number)]
+        if all((number, name) in rules for name in names):
+            yield number
+        else:
+            yield from (f"{number} {name}" for name in names if (number, name) in rules)
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:

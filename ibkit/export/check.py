@@ -89,9 +89,10 @@ def explained(rule: Rule) -> str:
         f"- **Threshold**: {rule.paragraph('Threshold')}" + (f" Limits: {limits}." if limits else ""),
         f"- **Why it matters**: {rule.paragraph('Why')}",
         f"- **What to do**: {rule.paragraph('Next')}",
-        f"- **What else could explain it**: {rule.paragraph('Else')}",
-        f"- **Source**: {rule.source}",
     ]
+    if otherwise := rule.paragraph("Else"):
+        lines.append(f"- **What else could explain it**: {otherwise}")
+    lines.append(f"- **Source**: {rule.source}")
     return "\n".join(lines) + "\n"
 
 

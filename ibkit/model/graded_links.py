@@ -36,7 +36,8 @@ FEWEST_UNKNOWN, COMMON_UNKNOWN = 8, 0.89
 
 _FOUR_LANES = 4
 _XDR = speed_rank("XDR")
-_PORTS_CAN_NO_MORE = LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links; these two ports support no more")
+#: The only suspicion of which it is known what both ports support.
+PORTS_CAN_NO_MORE = LinkGrade(SUSPECTED, BOTH_FASTER, "both ends have faster links; these two ports support no more")
 _CHIP_LIMIT = LinkGrade(OK, CHIP_LIMIT, "as fast as the chip of the lesser end can")
 
 
@@ -64,7 +65,7 @@ class _Grader:
         if plane is not None and plane.is_slower(link):
             return plane.grade
         if grade.verdict == OK and plane is None and self._like.is_slower_speed(link):
-            return _PORTS_CAN_NO_MORE
+            return PORTS_CAN_NO_MORE
         if grade.cause != NO_ABILITIES:
             return grade
         if plane is None and _at_chip_limit(link, a, b):

@@ -83,6 +83,13 @@ def grade_ends(link: Link, a: FabricPort | None, b: FabricPort | None, *, has_hc
     return _FEWER_LANES if supported.width > count else _BEST
 
 
+def enabled_is_known(a: FabricPort | None, b: FabricPort | None) -> bool:
+    """Whether it is known of both ends which widths and speeds they have enabled."""
+    if a is None or b is None:
+        return False
+    return _common(a.enabled_width, b.enabled_width, a.enabled_speed, b.enabled_speed).is_certain
+
+
 class _Common(NamedTuple):
     """The best that both ends have, -1 where it is not known; ``is_certain``: no word of either end is unknown."""
 

@@ -42,10 +42,10 @@ def symbol_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
     Why: the bits are damaged on the way from the other end. Each burst may cost a packet, which is sent again. From HDR
     on the counter counts what forward error correction could not mend, so there any is serious.
 
-    Next: clean and reseat both ends, then swap the cable. Read the counters twice (`ibkit check --interval 60`): what
-    no longer grows is the past, such as the day on which the cable was plugged in.
+    Next: clean and reseat both ends, then swap the cable. Where this is the sum of one sample, read the counters twice
+    first (`ibkit check --interval 60`): what no longer grows is the past, such as the day the cable was plugged in.
 
-    Else: the link trained meanwhile (a reboot of one end makes symbol errors), and the counters were never cleared.
+    Else: the link trained in that time: a reboot of one end makes symbol errors.
     """
     if evidence.change is None:
         limit = limits["total"]
@@ -102,7 +102,7 @@ def link_error_recovery(evidence: Evidence, limits: Limits) -> Iterator[Finding 
 
     Next: reseat both ends, then swap the cable.
 
-    Else: cable work, and restarts of the other end before the counters were last cleared.
+    Else: cable work, and restarts of the other end, in that time.
     """
     yield from findings_at_limit(
         evidence, limits, "LinkErrorRecoveryCounter", meaning="the link had to recover from errors"
@@ -120,10 +120,10 @@ def receive_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
 
     Why: each is sent again by the other end after a timeout that is thousands of times longer than a packet takes.
 
-    Next: reseat and swap the cable of this link. Where most of them are malformed packets
-    (PortMalformedPktErrors), the cable is well, and the sender of such packets is to be found.
+    Next: reseat and swap the cable of this link, unless the finding says that most of the packets are malformed
+    (PortMalformedPktErrors): then the sender of such packets is to be found.
 
-    Else: the link trained, or a neighbour was restarted, since the counters were last cleared.
+    Else: the link trained, or a neighbour was restarted, in that time.
     """
     malformed = {tally.end: tally.value for tally in evidence.tallies.get("PortMalformedPktErrors", ())}
     limit = limit_of(evidence, limits)
@@ -131,9 +131,13 @@ def receive_errors(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
         worst = group[0]
         if 2 * malformed.get(worst.end, 0) > worst.value:
             meaning = "most of the packets are malformed, so the fault is where they are made, not on this link"
+            yield finding_of(evidence, group, limit, meaning=meaning)._replace(
+                fix="leave this cable alone. Find the sender of such packets: the adapters behind the other end, their "
+                "firmware and drivers first",
+                otherwise="a program that makes packets of its own, as a test of the fabric does",
+            )
         else:
-            meaning = "packets arrive damaged over this link"
-        yield finding_of(evidence, group, limit, meaning=meaning)
+            yield finding_of(evidence, group, limit, meaning="packets arrive damaged over this link")
     yield from unknown(evidence, "PortRcvErrors")
 
 
@@ -293,7 +297,7 @@ def link_integrity(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
 
     Next: reseat and swap the cable; for buffer overruns compare the firmware of both ends.
 
-    Else: cable work before the counters were last cleared.
+    Else: cable work in that time.
     """
     yield from findings_at_limit(
         evidence, limits, "LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors",

@@ -170,8 +170,6 @@ def hot_switch(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecid
     Why: it switches ports, then itself, off.
 
     Next: look at its fans and power supplies, and whether it blows in the direction of the aisle.
-
-    Else: none.
     """
     known = False
     for switch in evidence.hardware.switches:
@@ -233,8 +231,6 @@ def switch_fans(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undeci
     Why: the switch gets hot and switches itself off.
 
     Next: swap the fan; look at `ibswinfo -o vitals` which one it is.
-
-    Else: none.
     """
     unknown = False
     for switch in evidence.hardware.switches:

@@ -280,8 +280,6 @@ def waiver_expired(evidence: Evidence, limits: Limits) -> Iterator[Finding | Und
     Why: somebody promised to mend something by then.
 
     Next: mend it, or write another date.
-
-    Else: none.
     """
     for waiver in evidence.expected.waivers:
         if waiver.until is not None and evidence.collected.day > waiver.until:

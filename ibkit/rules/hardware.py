@@ -89,7 +89,11 @@ def slow_pcie(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undecide
             f"can x{link.ceiling_width} at {link.ceiling_speed_gts:g} GT/s"
         )
         fact = Fact(f"{link.address}: x{link.width} {link.speed_gts:g} GT/s", devices[0].source)
-        yield Finding(what, (host_place(host, devices[0].name),), (fact,), severity="" if bound else WARNING)
+        finding = Finding(what, (host_place(host, devices[0].name),), (fact,))
+        if not bound:
+            why = "another link on the way is no faster, so that it bounds nothing as long as that one is as it is"
+            finding = finding._replace(severity=WARNING, why=why)
+        yield finding
     if unknown:
         yield Undecided(f"the PCIe links of {counted(unknown, 'device')} are not known",
                         "record a capture on the host: /sys tells them")  # fmt: skip

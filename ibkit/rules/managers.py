@@ -90,7 +90,12 @@ def wrong_master(evidence: Evidence, limits: Limits) -> Iterator[Finding | Undec
             yield Finding(what, (_place(master), _place(other)), (Fact(what, "sminfo"),))
         elif other.priority == master.priority:
             what = f"master and standby {other.guid} have the same priority, {master.priority}: their GUIDs decide"
-            yield Finding(what, (_place(master), _place(other)), (Fact(what, "sminfo"),), severity=INFO)
+            yield Finding(
+                what, (_place(master), _place(other)), (Fact(what, "sminfo"),), severity=INFO,
+                why="nobody has chosen which of them is to rule; the next one that joins may be another one",
+                fix="give the one that is meant to rule a higher priority (opensm --priority, or sm_priority)",
+                otherwise="it does not matter which of them rules",
+            )  # fmt: skip
 
 
 @rule("R44", "silent-manager", WARNING, needs=(MANAGERS,), source=_SOURCE)

@@ -70,18 +70,26 @@ class _Comparison:
         others = [self._place(guid) for guid in counts if guid != first]
         what = f"the node is not there, nor {'is its link' if counts[first] == 1 else f'are its {counts[first]} links'}"
         severity = ""
+        replaced: dict[str, str] = {}
         if others:
             what += f"; and what was behind it: {first_few((place.text for place in others), 3)}"
         elif first in successors:
             what += f"; {successors[first].guid} has its name now: the card was replaced"
             severity = WARNING
+            replaced = {
+                "why": "its GUID is written down in more places than the expectations: partitions.conf, guid2lid, "
+                "ibacm's files, licences",
+                "fix": "write new expectations or record a new capture, and give the other places the new GUID",
+                "otherwise": "two cards of one host, of which one took the other's name",
+            }
         fact = Fact(
             f"{self._where}: {counted(len(nodes), 'node')} with {counted(len(links), 'link')}", self._before.source
         )
         members = [Finding("the node is not there", (place,), (fact,)) for place in others]
         if len(links) > 1 or others:
             members += [Finding("the link is not there", self._ends(link), (self._was(link),)) for link in links]
-        return Finding(what, (self._place(first),), (fact,), severity, since=self._since, members=tuple(members))
+        places = (self._place(first),)
+        return Finding(what, places, (fact,), severity, since=self._since, members=tuple(members), **replaced)
 
     def _link(self, link: Link) -> Finding | None:
         """Both of its nodes are there; None where nobody knows whether the link is."""
@@ -89,7 +97,13 @@ class _Comparison:
         peer = self._evidence.peer_of(moved) if moved else None
         if moved is not None and peer is not None:
             now = f"{self._evidence.place(moved).text} is linked to {self._evidence.place(peer).text}"
-            return Finding(f"the link was moved: {now}", self._ends(link), (self._was(link),), INFO, since=self._since)
+            return Finding(
+                f"the link was moved: {now}", self._ends(link), (self._was(link),), INFO, since=self._since,
+                why="nothing is cut off by it; but routing and labels are for the place where it was",
+                fix="if it was meant so, record a new capture or new expectations (`ibkit expect init`); else put the "
+                "cable back",
+                otherwise="work in progress",
+            )  # fmt: skip
         if not self._now.complete and not any(map(self._is_seen_unlinked, (link.a, link.b))):
             return None
         return Finding(

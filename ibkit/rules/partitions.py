@@ -42,8 +42,6 @@ def manager_not_full(evidence: Evidence, limits: Limits) -> Iterator[Finding | U
     Why: limited members reach full ones only, so all that are limited, too, cannot ask it for anything.
 
     Next: `SELF=full` in the default partition of OpenSM's partitions.conf, then `kill -HUP` of opensm.
-
-    Else: none.
     """
     yield from _problems(evidence, "manager-not-full")
 
@@ -96,7 +94,18 @@ def partitions_not_as_intended(evidence: Evidence, limits: Limits) -> Iterator[F
 
     Else: another partitions.conf than the one that the running subnet manager reads.
     """
-    yield from _problems(evidence, "not-as-intended", "rejected", "contradiction")
+    yield from _problems(evidence, "not-as-intended")
+    for finding in _problems(evidence, "rejected"):
+        yield finding._replace(
+            why="OpenSM leaves out what it cannot read, so that ports lack partitions which are written down for them",
+            fix="mend that line, then `kill -HUP` of opensm; its log says what it made of the file",
+        )
+    for finding in _problems(evidence, "contradiction"):
+        yield finding._replace(
+            why="one of the two reads is not what the port has, so who can talk to whom is not known for it",
+            fix="read the table again (`smpquery pkeys LID`), from the port itself",
+            otherwise="the subnet manager wrote the table between the two reads",
+        )
 
 
 @rule("R45", "host-without-default-partition", CRITICAL, needs=(HOSTS,), source=_SOURCE)

@@ -109,6 +109,7 @@ def _in_state(evidence: Evidence, state: str, what: str) -> Iterator[Finding | U
             facts,
             severity=CRITICAL if was else "",
             since=evidence.collected.since if was else None,
+            otherwise="the port went away and came back between the two captures" if was else "",
         )
     if not _states_known(evidence):
         yield _NO_STATES

@@ -23,7 +23,7 @@ def test_a_rule_explains_itself(rule: Rule) -> None:
     assert rule.needs
     assert set(rule.needs) <= set(PARTS)
     assert rule.source
-    for heading in (None, "Threshold", "Why", "Next", "Else"):
+    for heading in (None, "Threshold", "Why", "Next"):
         text = rule.paragraph(heading)
         assert text.endswith("."), heading
         assert "  " not in text

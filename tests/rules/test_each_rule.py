@@ -568,7 +568,6 @@ def test_fires(name: str) -> None:
         assert one.what
         assert one.why
         assert one.fix
-        assert one.otherwise
         assert one.evidence
 
 
