@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ibkit.collectors.absence import NO_DEVICE
 from ibkit.collectors.consumers import command_of
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.openmpi_parameters import Parameter, openmpi_parameters
 from ibkit.collectors.pci import rdma_adapters
 from ibkit.collectors.processes import PROC, mapped_libraries
 from ibkit.collectors.ranks import Ranks, ranks_of_target
@@ -62,7 +63,8 @@ class JobWatch(NamedTuple):
 
     ``owners`` are the processes of the jobs' ranks by the ids of their threads; ``contexts`` the ids that have each
     RDMA device open, None where nobody could list them; ``lacks_hca`` tells whether there is none, not even one
-    without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of.
+    without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of;
+    ``parameters`` are those of Open MPI's files, by each job's first process.
     """
 
     host: str
@@ -79,6 +81,7 @@ class JobWatch(NamedTuple):
     network: int | None
     facts: Mapping[int, RankFacts]
     problems: tuple[Problem, ...] = ()
+    parameters: Mapping[int, tuple[Parameter, ...]] = {}
 
 
 def watch_job(
@@ -124,8 +127,14 @@ def watch_job(
         problems.append(Problem("not-permitted", text, None, f"{PROC}/PID"))
     return JobWatch(
         host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
-        facts, tuple(problems),
+        facts, tuple(problems), {min(job.ranks): _parameters(first, job, facts) for job in jobs},
     )  # fmt: skip
+
+
+def _parameters(source: Source, job: Ranks, facts: Mapping[int, RankFacts]) -> tuple[Parameter, ...]:
+    """Of the job's first process whose libraries were seen: a shell has none."""
+    seen = next(((pid, libraries) for pid in sorted(job.ranks) if (libraries := facts[pid].libraries)), None)
+    return openmpi_parameters(source, *seen, job.environment) if seen else ()
 
 
 def window_for(processes: int) -> float:

@@ -161,7 +161,8 @@ def mapped_libraries(maps: str) -> tuple[str, ...]:
 def _environment(text: str | None) -> tuple[tuple[str, str], ...] | None:
     if text is None:
         return None
-    return tuple((name, value) for name, mark, value in (entry.partition("=") for entry in text.split("\0")) if mark)
+    entries = (entry.partition("=") for entry in text.split("\0"))
+    return tuple((name, value) for name, mark, value in entries if mark and name != "HOME")
 
 
 def _cgroup(text: str | None) -> str | None:

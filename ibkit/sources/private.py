@@ -19,8 +19,12 @@ _VARIABLE = re.compile(
     rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK|PMIX_NAMESPACE)="
     rb"|SLURM_(?:JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID|STEP_NUM_TASKS)=|PBS_JOBID=|LSB_JOBID="
     rb"|MASTER_(?:ADDR|PORT)=|TORCHELASTIC_RUN_ID=|MPIR_CVAR_(?:CH4_|OFI_|UCX_|NOLOCAL|ODD_EVEN)[A-Z0-9_]*="
-    rb"|GLOO_(?:SOCKET_IFNAME|DEVICE_TRANSPORT)="
+    rb"|GLOO_(?:SOCKET_IFNAME|DEVICE_TRANSPORT)=|OMPI_MCA_mca_(?:base_)?param_files=|OPAL_PREFIX="
 )
+_OPENMPI = re.compile(rb"(?:\A|\0)OMPI_COMM_WORLD_RANK=")
+#: Open MPI's parameter files as a process sees them: what a link in its root leads to is nobody's business.
+_PARAMETERS = re.compile(r"/proc/[0-9]+/root/.")
+_PARAMETER = re.compile(rb"[ \t]*(?:pml|btl|mtl)[a-z0-9_]{0,60}[ \t]*=")
 _SECRET_OPTION = re.compile(rb"--?[\w.-]{0,60}(?:pass|token|secret|credential|api.?key)[\w.-]{0,60}", re.IGNORECASE)
 _ASSIGNED = re.compile(rb"[A-Za-z_]\w{0,99}=")
 _REMOVED = b"removed"
@@ -35,25 +39,40 @@ _SEGMENT = re.compile(
     rb"/(?:vader_segment|sm_segment|ucx_shm_posix_|mpich_shar_tmp|Intel_MPI_|ib_shmem)[^/]*\Z"
     rb"|/SYSV[0-9a-f]{8}(?: \(deleted\))?\Z"
 )
-_MAPPED = re.compile(rb"[0-9a-f]+-[0-9a-f]+ \S{4} [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+ [0-9]+) +(/[^\n]*)\Z")
+_MAPPED = re.compile(
+    rb"([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+ [0-9]+) +(/[^\n]*)\Z"
+)
+#: By a segment of some cache lines the ranks of one host find each other when MPICH starts (its mpidu_init_shm.c). That
+#: through which they send has room for many messages (bytes).
+_MEETING_POINT = b"/mpich_shar_tmp"
+_SENDS_FROM = 64 << 10
 
 
 def reduced_file(path: str, data: bytes) -> bytes:
     """The named variables of an environment, the RDMA and MPI libraries of a memory map and its shared segments (as
-    ``DEVICE INODE NAME``), a command line without its secrets; other files as they are.
+    ``DEVICE INODE NAME``), a command line without its secrets, the parameters for transports of a file below a
+    process's root; other files as they are.
     """
+    if _PARAMETERS.match(path):
+        return b"\n".join(line if _PARAMETER.match(line) else b"" for line in data.split(b"\n"))
     found = _OF_A_PROCESS.match(path)
     if not found:
         return data
     if found[1] == "environ":
-        return b"\0".join(entry for entry in data.split(b"\0") if _VARIABLE.match(entry))
+        home = b"HOME=" if _OPENMPI.search(data) else b"\0"  # Open MPI reads a parameter file there
+        return b"\0".join(one for one in data.split(b"\0") if _VARIABLE.match(one) or one.startswith(home))
     if found[1] == "cmdline":
         return _without_secrets(data)
     lines = data.split(b"\n")
     names = dict.fromkeys(line[line.find(b"/") :] for line in lines if b"/lib" in line)
     kept = [name for name in names if _LIBRARY.search(name)]
     shared = (_MAPPED.match(line) for line in lines if _SEGMENT.search(line))
-    return b"\n".join((*kept, *dict.fromkeys(one[1] + b" " + one[2] for one in shared if one)))
+    segments = (one for one in shared if one and not _is_meeting_point(one))
+    return b"\n".join((*kept, *dict.fromkeys(one[3] + b" " + one[4] for one in segments)))
+
+
+def _is_meeting_point(mapped: re.Match[bytes]) -> bool:
+    return _MEETING_POINT in mapped[4] and int(mapped[2], 16) - int(mapped[1], 16) < _SENDS_FROM
 
 
 def reduced_folder(path: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

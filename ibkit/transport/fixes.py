@@ -9,7 +9,13 @@ from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.catalogue import BY_ID, Fix
 from ibkit.transport.host_names import short_name
-from ibkit.transport.settings import asks_for_tcp, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.settings import (
+    asks_for_tcp,
+    leaves_no_shared_memory,
+    leaves_sockets,
+    leaves_tcp_to_openmpi,
+    leaves_tcp_to_ucx,
+)
 
 #: In the order of their weight: a container's limits and devices are its own, whatever started it.
 PLACES = ("kubernetes", "docker", "apptainer", "slurm", "pbs", "lsf")
@@ -52,6 +58,7 @@ def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -
     hosts as the layer spells them.
     """
     by_id = {item.id: item for item in evidence}
+    is_one_host = len(layer.hosts) == 1
     names: dict[str, list[str]] = {}
     for host in layer.hosts:
         names.setdefault(short_name(host), []).append(host)
@@ -64,7 +71,9 @@ def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -
         fix = fix_for(reason.id, layer.runtime, layer.version, places)
         if reason.id == "wrongtls":
             texts = [by_id[number].text for number in reason.evidence if number in by_id]
-            named = dict.fromkeys(name for text in texts for name in tcp_settings(text, layer.version))
+            named = dict.fromkeys(
+                name for text in texts for name in tcp_settings(text, layer.version, is_one_host=is_one_host)
+            )
             if named and all(name.startswith("UCX_") for name in named):
                 fix = fix_for(reason.id, "UCX", None, places)  # it is no matter of the MPI above
             if named:
@@ -103,21 +112,22 @@ def _key(version: str) -> list[int]:
 
 _WORDS = re.compile(
     r"--?(?:g|o)?mca (?P<parameter>\w{1,60}) (?P<value>\S{1,400})"
+    r"|^(?:\[[^\]\s]{1,300}\] )?(?P<line>(?:pml|btl|mtl)[a-z0-9_]{0,60}) ?= ?(?P<is>\S{1,400})"
     r"|\b(?P<name>(?:OMPI_MCA|PRTE_MCA|UCX|NCCL|FI|I_MPI|GLOO)_\w{1,60})"
     r"(?:=| set by environment to )(?P<to>[^\s;]{0,400})"
 )
 
 
-def tcp_settings(text: str, version: str | None) -> list[str]:
-    """The settings of a line that leave nothing but TCP, as they stand there.
+def tcp_settings(text: str, version: str | None, *, is_one_host: bool = False) -> list[str]:
+    """The settings of a line that leave nothing but TCP, as they stand there; within one host that is no shared memory.
 
     >>> tcp_settings("mpirun --mca pml ucx -x UCX_TLS=tcp,self -x UCX_LOG_LEVEL=info ./a", "4.1.4")
     ['UCX_TLS=tcp,self']
     """
     found = []
     for match in _WORDS.finditer(text):
-        name = match["name"] or match["parameter"]
-        value = (match["value"] or match["to"] or "").strip("\"'").rstrip(".")
+        name = match["name"] or match["parameter"] or match["line"]
+        value = (match["value"] or match["to"] or match["is"] or "").strip("\"'").rstrip(".")
         said = Said(0, text, None, None, None)
         runtime = name.split("_", 1)[0].lower() if match["name"] else "ompi"
         setting = Setting(said, runtime, name.removeprefix("OMPI_MCA_").removeprefix("PRTE_MCA_"), value)
@@ -126,6 +136,7 @@ def tcp_settings(text: str, version: str | None) -> list[str]:
             or leaves_tcp_to_openmpi(setting, version, has_module=False)
             or leaves_sockets(setting)
             or asks_for_tcp(setting)
+            or (is_one_host and leaves_no_shared_memory(setting))
             or name == "GLOO_DEVICE_TRANSPORT"
         ):
             found.append(f"--mca {name} {value}" if match["parameter"] else f"{name}={value}")

@@ -41,7 +41,10 @@ _LIBRARIES = (("libmpich.so", "MPICH"), ("libopen-pal.so", "Open MPI"), ("libope
 _ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID")
 
 _BELOW_ANY = {"UCX_LOG_LEVEL": "info", "NCCL_DEBUG": "INFO"}
-_OPENMPI = {"OMPI_MCA_pml_base_verbose": "100", "OMPI_MCA_btl_base_verbose": "100", "OMPI_MCA_mtl_base_verbose": "100"}
+_OPENMPI = {
+    "OMPI_MCA_pml_base_verbose": "100", "OMPI_MCA_btl_base_verbose": "100", "OMPI_MCA_mtl_base_verbose": "100",
+    "OMPI_MCA_mpi_show_mca_params": "file,environment",  # whatever parameter file it was that has chosen
+}  # fmt: skip
 _OPENMPI_TABLE = {"OMPI_MCA_hook_comm_method_display": "mpi_finalize"}
 #: The library that checks whether UCX finds an HCA: the reason why pml ucx is not taken.
 _OPENMPI_UCX = {"OMPI_MCA_pml_ucx_verbose": "100"}

@@ -10,6 +10,8 @@ from ibkit.parsers.job_facts import Setting
 
 _BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udapl", "mvapi"))
 _SHARED_MEMORY = frozenset(("sm", "vader"))
+#: UCX's transports through segments that are mapped in common, and the aliases that hold them.
+_UCX_SEGMENTS = frozenset(("all", "sm", "shm", "mm", "posix", "sysv", "xpmem"))
 
 
 def leaves_tcp_to_ucx(setting: Setting) -> bool:
@@ -51,6 +53,14 @@ def denies_ucx(setting: Setting) -> bool:
     return setting.name == "pml" and setting.value.startswith("^") and "ucx" in setting.value.lstrip("^").split(",")
 
 
+def denies_ucx_shared_memory(setting: Setting) -> bool:
+    """UCX_TLS that names none of UCX's shared memory, or strikes some of it out."""
+    if setting.name != "UCX_TLS" or not setting.value:
+        return False
+    kinds = {name.lstrip("^\\").split(":")[0] for name in setting.value.split(",")}
+    return bool(kinds & _UCX_SEGMENTS) == setting.value.startswith("^")
+
+
 def leaves_no_shared_memory(setting: Setting) -> bool:
     """``btl`` without sm and vader."""
     names = set(setting.value.lstrip("^").split(","))
@@ -60,7 +70,7 @@ def leaves_no_shared_memory(setting: Setting) -> bool:
 #: MPICH's, HPE's and MVAPICH2's switches of shared memory, and the value that puts it off.
 _NO_LOCAL = {
     "MPIR_CVAR_NOLOCAL": True, "MPIR_CVAR_NO_LOCAL": True, "MPIR_CVAR_CH3_NOLOCAL": True, "MPICH_NO_LOCAL": True,
-    "MVP_NOLOCAL": True, "MV2_USE_SHARED_MEM": False,
+    "MVP_NOLOCAL": True, "MV2_USE_SHARED_MEM": False, "MV2_USE_BLOCKING": True,
 }  # fmt: skip
 
 
@@ -68,7 +78,9 @@ def denies_shared_memory(setting: Setting) -> bool:
     """Settings by which ranks on one host use the network: Intel MPI's fabrics without shm, MPICH's nolocal."""
     if setting.name == "I_MPI_FABRICS":
         return "shm" not in setting.value.lower()
-    is_on = setting.value.strip().lower() not in ("", "0", "no", "false")
+    if setting.name == "I_MPI_SHM":  # else the name of a variant: bdw_sse, skx_avx512 ...
+        return setting.value.strip().lower() in ("0", "no", "off", "disable")
+    is_on = setting.value.strip(": ").lower() not in ("", "0", "no", "false")
     return _NO_LOCAL.get(setting.name) is is_on
 
 

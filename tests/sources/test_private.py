@@ -10,7 +10,7 @@ from ibkit.sources.private import reduced_file, reduced_folder
 
 
 def test_an_environment_leaves_only_what_chooses_a_transport() -> None:
-    """Of a real rank's environment: launchers' addresses and keys stay."""
+    """Of a real rank's environment: launchers' addresses and keys stay. Open MPI reads a parameter file at home."""
     data = b"\0".join(
         (
             b"HOME=/root", b"AWS_SECRET_ACCESS_KEY=x", b"OMPI_MCA_orte_precondition_transports=1b6e5c3d-a6d0",
@@ -20,8 +20,20 @@ def test_an_environment_leaves_only_what_chooses_a_transport() -> None:
         )
     )  # fmt: skip
     assert reduced_file("/proc/89/environ", data).split(b"\0") == [
-        b"OMPI_MCA_pml=ucx", b"UCX_TLS=rc,self", b"OMPI_COMM_WORLD_RANK=0", b"SLURM_JOB_ID=12", b"NCCL_IB_HCA=mlx5\n",
+        b"HOME=/root", b"OMPI_MCA_pml=ucx", b"UCX_TLS=rc,self", b"OMPI_COMM_WORLD_RANK=0", b"SLURM_JOB_ID=12",
+        b"NCCL_IB_HCA=mlx5\n",
     ]  # fmt: skip
+    assert reduced_file("/proc/89/environ", data.replace(b"OMPI_COMM", b"COMM")).startswith(
+        b"OMPI_MCA_pml=ucx\0UCX_TLS"
+    )
+
+
+def test_a_file_below_a_process_s_root_leaves_parameters_in_their_lines() -> None:
+    """What is a link there may lead anywhere."""
+    data = b"# Open MPI\nroot:$6$x:19000:0\n  btl = tcp,self\nbtl_tcp_if_include=eth0\npassword = x\npml=^ucx"
+    kept = b"\n\n  btl = tcp,self\nbtl_tcp_if_include=eth0\n\npml=^ucx"
+    assert reduced_file("/proc/7/root/home/ann/.openmpi/mca-params.conf", data) == kept
+    assert reduced_file("/proc/7/root/etc/shadow", b"root:$6$x:19000:0\n") == b"\n"
 
 
 def test_a_memory_map_leaves_libraries_once() -> None:

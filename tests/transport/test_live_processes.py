@@ -132,6 +132,34 @@ def test_a_setting_that_leaves_tcp_is_the_reason() -> None:
     assert (answer.status, [reason.id for reason in answer.layers[0].reasons]) == ("by-configuration", ["wrongtls"])
 
 
+@pytest.mark.parametrize(
+    ("library", "more", "status"),
+    [
+        ("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "", "by-configuration"),
+        ("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "OMPI_MCA_btl=self,tcp,vader", "fallback"),
+        ("/opt/other/lib/libmpi.so.40", "", "fallback"),
+    ],
+)
+def test_a_parameter_file_that_leaves_tcp_is_the_reason(library: str, more: str, status: str) -> None:
+    moments = source(sockets=between(0), more=more), source(sockets=between(980_131), more=more)
+    for one in moments:
+        files = {f"/proc/{pid}/maps": library for pid in (89, 90)}
+        files["/proc/89/root/etc/openmpi/openmpi-mca-params.conf"] = "# site\nbtl = tcp,self\n"
+        one._files = {**one._files, **files}
+    answer = judged(*moments)
+    assert (answer.verdict, answer.status) == ("tcp", status)
+    cited = [(one.file, one.line, one.text) for one in answer.evidence if one.evidence_class == "configuration"]
+    if status == "by-configuration":
+        assert cited == [("/etc/openmpi/openmpi-mca-params.conf", 2, "btl = tcp,self")]
+        assert answer.layers[0].reasons[0].fix.startswith("remove btl=tcp,self if RDMA is wanted")
+
+
+def test_a_setting_without_shared_memory_is_why_one_host_uses_tcp() -> None:
+    more = "OMPI_MCA_btl=^vader"
+    answer = judged(source(sockets=between(0), more=more), source(sockets=between(980_131), more=more))
+    assert (answer.verdict, answer.status) == ("tcp", "by-configuration")
+
+
 def test_tcp_to_another_host_may_be_a_file_server() -> None:
     def remote(moved: int) -> str:
         return SOCKET.format("10.77.0.1:900", "10.77.0.9:2049", 89, moved, 0)
@@ -167,6 +195,10 @@ SEGMENTS = "00:1b 7 /dev/shm/vader_segment.nodea.0.59ad0001.0\n00:1b 8 /dev/shm/
         ("00:01 5 /SYSV00000000 (deleted)", "00:01 5 /SYSV00000000 (deleted)", "null", "", "unknown"),  # no UCX
         (SEGMENTS, SEGMENTS, "cxi0", "", "unknown"),
         (SEGMENTS, SEGMENTS, "null", "UCX_TLS=tcp", "unknown"),
+        (SEGMENTS, SEGMENTS, "null", "UCX_TLS=^sm", "unknown"),
+        (SEGMENTS, SEGMENTS, "null", "UCX_TLS=self,cma", "unknown"),
+        (SEGMENTS, SEGMENTS, "null", "UCX_TLS=sm,self", "shm"),
+        (SEGMENTS, SEGMENTS, "null", "UCX_TLS=^tcp", "shm"),
         (SEGMENTS, SEGMENTS, "null", "OMPI_MCA_btl=tcp,self", "unknown"),
     ],
 )

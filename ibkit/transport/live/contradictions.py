@@ -1,4 +1,4 @@
-"""Where a host's counters do not know of what a job's sockets or queue pairs moved: it is told, whatever the verdict."""
+"""Where a host's counters do not know of what a job's sockets or queue pairs moved: told beside the verdict."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.evidence import MAX_TEXT, Mark
 from ibkit.transport.live.moves import Part
-from ibkit.transport.settings import leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.settings import leaves_no_shared_memory, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
 
 #: With so little (64 KiB was Linux's limit for long) no queue pair with buffers can be made (bytes).
 _NO_VERBS_BYTES = 64 << 10
@@ -19,7 +19,7 @@ Marks = dict[str, list[tuple[Mark, str]]]
 
 
 def settings_of(part: Part) -> Iterator[tuple[Setting, Mark]]:
-    """The variables of the first rank of this host that choose a transport."""
+    """What chooses a transport for the first rank of this host: its variables, and Open MPI's parameter files."""
     pid = min(part.ranks.ranks)
     rank = part.ranks.ranks[pid]
     for number, (name, value) in enumerate(part.ranks.environment.items(), 1):
@@ -34,11 +34,18 @@ def settings_of(part: Part) -> Iterator[tuple[Setting, Mark]]:
             yield Setting(said, "nccl", name, value), mark
         elif name.startswith(("MPIR_CVAR_", "PSM2_", "PSM3_")):
             yield Setting(said, "mpich", name, value), mark
+    for one in part.watch.parameters.get(pid, ()):
+        mark = Mark(0, one.line, part.place(one.file), one.text[:MAX_TEXT], part.host, rank)
+        yield Setting(Said(one.line, one.text, part.host, pid, rank), "ompi", one.name, one.value), mark
 
 
-def asked_for_tcp(part: Part, layer: str) -> list[Mark]:
-    """The settings that leave this layer nothing but TCP."""
-    return [mark for setting, mark in settings_of(part) if _leaves_tcp(setting, part, layer)]
+def asked_for_tcp(part: Part, layer: str, *, is_one_host: bool) -> list[Mark]:
+    """The settings that leave this layer nothing but TCP: no RDMA, and within one host no shared memory."""
+    return [
+        mark
+        for setting, mark in settings_of(part)
+        if _leaves_tcp(setting, part, layer) or (is_one_host and layer == "mpi" and leaves_no_shared_memory(setting))
+    ]
 
 
 def reasons_of(parts: Sequence[Part]) -> Marks:
@@ -61,12 +68,13 @@ def reasons_of(parts: Sequence[Part]) -> Marks:
         if any(port.state == "Active" for _, port in ports):
             talking = {move.pid for move in part.tcp} or {*part.ranks.ranks}  # not a helper in a container of its own
             for pid in sorted(talking):
-                for id, mark in _of_rank(part, pid, part.ranks.ranks[pid]):
+                for id, mark in of_rank(part, pid, part.ranks.ranks[pid]):
                     found.setdefault(id, []).append((mark, "failure"))
     return {id: marks[:_SHOWN] for id, marks in found.items()}
 
 
-def _of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]]:
+def of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]]:
+    """What keeps a rank from verbs, by the reason's id: it has no device node, or may lock no memory."""
     facts = part.watch.facts.get(pid)
     if facts is None:
         return
@@ -82,11 +90,11 @@ def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
     if layer == "nccl":
         return leaves_sockets(setting)
     if setting.runtime == "ucx":
-        return leaves_tcp_to_ucx(setting) and _uses_ucx(part)
+        return leaves_tcp_to_ucx(setting) and uses_ucx(part)
     return setting.runtime == "ompi" and leaves_tcp_to_openmpi(setting, None, has_module=False)
 
 
-def _uses_ucx(part: Part) -> bool:
+def uses_ucx(part: Part) -> bool:
     """Whether a rank has UCX loaded, as far as that could be seen."""
     seen = [
         facts.libraries

@@ -21,6 +21,7 @@ from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.links import Links
 from ibkit.transport.live import contradictions
 from ibkit.transport.live.jobs import LiveJob, jobs_of
+from ibkit.transport.live.lost_verbs import locked_out, wrong_devices
 from ibkit.transport.live.pairs import SocketPair, join_queue_pairs, join_sockets
 from ibkit.transport.live.reasons import Marks, asked_for_tcp, reasons_of, settings_of
 from ibkit.transport.live.shared_memory import have_no_common_memory, uses_shared_memory
@@ -123,16 +124,19 @@ def _is_tcps(job: LiveJob, sockets: Sequence[SocketPair]) -> bool:
 
 
 def _status(job: LiveJob, verdict: str) -> tuple[str, Marks]:
-    if verdict in ("unknown", "mixed"):
-        return {"unknown": "undecided", "mixed": "mixed"}[verdict], {}
+    if verdict == "mixed":
+        return "mixed", {}
+    if verdict == "unknown":
+        return "undecided", locked_out(job.parts)
     if verdict not in ("tcp", "ipoib"):
         return "as-expected", {}
-    asked = [mark for part in job.parts for mark in asked_for_tcp(part, job.layer)]
+    is_one_host = len(job.parts) == 1
+    asked = [mark for part in job.parts for mark in asked_for_tcp(part, job.layer, is_one_host=is_one_host)]
     if asked:
         return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
     if all(part.watch.lacks_hca for part in job.parts):
         return "as-expected", {}
-    return "fallback", reasons_of(job.parts)
+    return "fallback", {**wrong_devices(job.parts), **reasons_of(job.parts)}
 
 
 def _pairs(job: LiveJob, moved: Sequence[Moved], verdict: str) -> tuple[Pair, ...]:
