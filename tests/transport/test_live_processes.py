@@ -136,7 +136,7 @@ def test_a_setting_that_leaves_tcp_is_the_reason() -> None:
     ("library", "more", "status"),
     [
         ("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "", "by-configuration"),
-        ("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "OMPI_MCA_btl=self,tcp,vader", "fallback"),
+        ("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "OMPI_MCA_btl=self,tcp,vader,openib", "fallback"),
         ("/opt/other/lib/libmpi.so.40", "", "fallback"),
     ],
 )
