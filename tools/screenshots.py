@@ -17,6 +17,8 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from quiet_app import press, quiet
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CAPTURE = os.path.join("fixtures", "fat-tree")
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -57,19 +59,22 @@ class Screens:
         from ibkit.tui.exporting import picture
 
         app = IbkitApp(self._site, page=page, tasks=self._tasks)
-        async with app.run_test(size=size) as pilot:
-            while app.snapshot.waiting:
-                await pilot.pause(0.02)
-            await pilot.pause()
+        async with app.run_test(size=size):
+            await _settled(app)
             for key in keys:
-                await pilot.press(key)
-                await pilot.pause()
-            while app.snapshot.waiting:
-                await pilot.pause(0.02)
-            await pilot.pause()
+                await press(app, key)
+            await _settled(app)
             made = _text(app), picture(app.export_screenshot(title="ibkit tui", simplify=True))
         app.collecting.stop()
         return made
+
+
+async def _settled(app: Any) -> None:
+    """Until everything was read and drawn."""
+    await quiet(app)
+    while app.snapshot.waiting:
+        await asyncio.sleep(0.02)
+        await quiet(app)
 
 
 def _value(reading: Any) -> Any:

@@ -270,7 +270,8 @@ class IbkitApp(App[None]):
             self.snapshot = self.snapshot.with_reading(part, reading)
         for mode in list(self._screen_stacks):
             for screen in self.get_screen_stack(mode):
-                if isinstance(screen, PageScreen) and screen.is_mounted:
+                # One that is only being mounted has drawn already, and may have asked for what has come.
+                if isinstance(screen, PageScreen):
                     screen.snapshot_changed()
 
     def _heartbeat(self) -> None:

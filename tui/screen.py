@@ -148,7 +148,7 @@ class PageScreen(Screen[None]):
 
     def snapshot_changed(self) -> None:
         """A reading came in: draw it now, or when this screen comes to the front."""
-        if self.is_current:
+        if self.is_current and self._is_ready:
             self.refresh_page()
         else:
             self._is_stale = True

@@ -55,7 +55,7 @@ class Tab:
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         message = {"id": number, "method": method, "params": parameters}
         await self._socket.send_json(message | ({"sessionId": self._session} if self._session else {}))
-        return await asyncio.wait_for(answer, 20)
+        return await asyncio.wait_for(answer, 120)
 
     async def key(self, text: str) -> None:
         """Type a letter."""
@@ -75,7 +75,7 @@ class Tab:
         """The page as it is painted."""
         return base64.b64decode((await self.send("Page.captureScreenshot"))["data"])
 
-    async def until(self, words: str, seconds: float = 20.0) -> None:
+    async def until(self, words: str, seconds: float = 120.0) -> None:
         """Wait until the terminal was sent these words since the last :meth:`forget`."""
         for _ in range(int(seconds / 0.05)):
             if words in " ".join(ESCAPES.sub(" ", self.stream).split()):
@@ -137,7 +137,7 @@ async def browser(folder: Path) -> AsyncIterator[Tab]:
 
 async def _active_port(file: Path) -> list[str]:
     """Where it listens, which it writes into its profile."""
-    for _ in range(600):
+    for _ in range(2400):
         if file.exists() and len(lines := file.read_text().split()) == 2:
             return lines
         await asyncio.sleep(0.05)

@@ -52,6 +52,4 @@ async def showing(name: str, page: str, size: tuple[int, int] = (120, 40)) -> As
 
 async def settled(tui: Driver) -> None:
     """Wait until everything that was asked for is there."""
-    while tui.app.snapshot.waiting:
-        await tui.pilot.pause(0.02)
-    await tui.pilot.pause()
+    await tui.settled()

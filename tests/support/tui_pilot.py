@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,8 +13,11 @@ from support import tui_scenes
 from textual.pilot import Pilot
 
 from ibkit.tui.app import IbkitApp
+from quiet_app import press, quiet
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
+#: How long something that comes for certain may take on a machine that is busy with much else (seconds).
+PATIENCE_SECONDS = 120.0
 
 
 class Driver:
@@ -20,13 +26,26 @@ class Driver:
     def __init__(self, app: IbkitApp, pilot: Pilot[Any]) -> None:
         self.app = app
         self.pilot = pilot
+        #: All short messages so far: on the screen each stands for some seconds only.
+        self.said: list[str] = []
+        notify = app.notify
+
+        def keep(message: str, **more: Any) -> None:
+            self.said.append(message)
+            notify(message, **more)
+
+        app.notify = keep  # type: ignore[method-assign,assignment]
+
+    async def quiet(self) -> str:
+        """Wait until all that was begun is done; answer the screen that follows."""
+        await quiet(self.app)
+        return self.screen if self.app.is_running else ""
 
     async def press(self, *keys: str) -> str:
         """Press keys, a text by its letters; answer the screen that follows."""
         for key in keys:
-            await self.pilot.press(key)
-        await self.pilot.pause()
-        return self.screen
+            await press(self.app, key)
+        return await self.quiet()
 
     async def type(self, text: str) -> str:
         """Type a text."""
@@ -37,18 +56,39 @@ class Driver:
         """Click on the first letter of a text that is on the screen, at this line or below."""
         for y, line in enumerate(self.lines):
             if text in line and y >= line_from:
-                await self.pilot.click(offset=(line.index(text), y), times=times)
-                await self.pilot.pause()
-                return self.screen
+                return await self.click_at(line.index(text), y, times)
         raise AssertionError(f"{text!r} is not on the screen:\n{self.screen}")
 
-    async def until(self, text: str, seconds: float = 5.0) -> str:
-        """Wait until a text is on the screen, however it is broken into lines."""
-        for _ in range(int(seconds / 0.02)):
-            if text in self.words:
-                return self.screen
-            await self.pilot.pause(0.02)
-        raise AssertionError(f"{text!r} does not come:\n{self.screen}")
+    async def click_at(self, x: int, y: int, times: int = 1) -> str:
+        """Click on a place of the screen."""
+        await self.pilot.click(offset=(x, y), times=times)
+        return await self.quiet()
+
+    async def resize(self, width: int, height: int) -> str:
+        """Give the terminal another size."""
+        await self.pilot.resize_terminal(width, height)
+        return await self.quiet()
+
+    async def until(self, text: str) -> str:
+        """Wait until a text is on the screen, however it is broken into lines, or was said in a short message."""
+        await self.wait_for(
+            lambda: text in self.words or any(text in one for one in self.said),
+            lambda: f"{text!r} does not come:\n{self.screen}\n{self.said}",
+        )
+        return await self.quiet()
+
+    async def wait_for(self, is_so: Callable[[], object], why: Callable[[], str] = lambda: "it does not come") -> None:
+        """Wait until something is so."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not is_so():
+            assert time.monotonic() < deadline, why()
+            await asyncio.sleep(0.01)
+            await quiet(self.app)
+
+    async def settled(self) -> str:
+        """Wait until everything that was asked for is there."""
+        await self.wait_for(lambda: not self.app.snapshot.waiting, lambda: f"no answer of {self.app.snapshot.waiting}")
+        return await self.quiet()
 
     @property
     def screen(self) -> str:
@@ -84,16 +124,14 @@ async def running(
     kind: str = "capture",
     *,
     wait: bool = True,
-    delay_seconds: float = 0.0,
+    gate: threading.Event | None = None,
     **changed: Any,
 ) -> AsyncIterator[Driver]:
     """The application over the scene, with everything read unless ``wait`` is False."""
-    tasks = tui_scenes.tasks(delay_seconds, **changed)
+    tasks = tui_scenes.tasks(gate, **changed)
     app = IbkitApp(tui_scenes.site(kind), page=page, tasks=tasks, interval_seconds=0.0)
     async with app.run_test(size=size, notifications=True) as pilot:
         driver = Driver(app, pilot)
-        while wait and app.snapshot.waiting:
-            await pilot.pause(0.01)
-        await pilot.pause()
+        await (driver.settled() if wait else driver.quiet())
         yield driver
     app.collecting.stop()

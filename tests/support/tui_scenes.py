@@ -8,7 +8,7 @@ L-1/21 -- S-0/2 runs 4x EDR while L-1, S-0 have HDR links elsewhere. HCA h of le
 from __future__ import annotations
 
 import io
-import time
+import threading
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -148,15 +148,15 @@ def empty_snapshot() -> Snapshot:
     return Snapshot(site().origin, {part: Reading() for part in values()})
 
 
-def tasks(delay_seconds: float = 0.0, **changed: Any) -> list[Task]:
-    """Tasks that answer :func:`values`, each after a delay."""
-    return [Task(part, _answering(value, delay_seconds)) for part, value in values(**changed).items()]
+def tasks(gate: threading.Event | None = None, **changed: Any) -> list[Task]:
+    """Tasks that answer :func:`values`, when the gate opens where there is one."""
+    return [Task(part, _answering(value, gate)) for part, value in values(**changed).items()]
 
 
-def _answering(value: Any, delay_seconds: float) -> Callable[[], Any]:
+def _answering(value: Any, gate: threading.Event | None) -> Callable[[], Any]:
     def answer() -> Any:
-        if delay_seconds:
-            time.sleep(delay_seconds)
+        if gate is not None:
+            gate.wait()
         if isinstance(value, BaseException):
             raise value
         return value

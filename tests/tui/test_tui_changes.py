@@ -54,12 +54,11 @@ async def test_a_capture_is_asked_for_and_a_bad_one_is_told(
     app = IbkitApp(open_site(str(FAT_TREE)))
     async with app.run_test(size=size) as pilot:
         tui = Driver(app, pilot)
-        while app.snapshot.waiting:
-            await pilot.pause(0.02)
+        await tui.settled()
         await tui.press("T")
         await tui.type("then")
         await tui.press("enter")
-        await tui.until("0 differences of fabric, subnet managers, partitions, hosts", 20.0)
+        await tui.until("0 differences of fabric, subnet managers, partitions, hosts")
         assert tui.title.startswith("Overview > Changes")
         await tui.press("escape", "T")
         await tui.type("gone")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.fattree import two_levels
+from support.tui_pilot import PATIENCE_SECONDS
 from support.tui_scenes import snapshot
 
 from ibkit import crash
@@ -138,7 +139,12 @@ def test_when_there_is_a_terminal(
 def test_a_closed_reader_is_no_error(topology: Path) -> None:
     line = f"{shlex.join(IBKIT)} tui links --from {topology} | head -1"
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {line}"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
     assert done.stderr == ""
     assert done.stdout.startswith("REPLAY")
@@ -202,7 +208,7 @@ class Terminal:
 
     def _tmux(self, *arguments: str) -> str:
         command = ["tmux", "-S", self._socket, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True).stdout
 
     def type(self, text: str) -> None:
         """Type a line."""
@@ -222,14 +228,22 @@ class Terminal:
         """What is to be seen."""
         return self._tmux("capture-pane", "-p")
 
-    def until(self, text: str, seconds: float = 40.0) -> str:
-        """Wait until a text is to be seen."""
-        deadline = time.monotonic() + seconds
+    def until(self, *texts: str) -> str:
+        """Wait until all of these texts are to be seen at once: a screen is painted in pieces."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            if text in (screen := self.screen):
+            screen = self.screen
+            if all(text in screen for text in texts):
                 return screen
             time.sleep(0.1)
-        raise AssertionError(f"{text!r} does not come:\n{self.screen}")
+        raise AssertionError(f"{texts} do not come:\n{self.screen}")
+
+    def until_last_line(self, text: str, height: int) -> None:
+        """Wait until a text is in the last of so many lines."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while text not in "".join(self.screen.splitlines()[height - 1 : height]):
+            assert time.monotonic() < deadline, self.screen
+            time.sleep(0.1)
 
     def pid(self) -> int:
         """The process that runs in the shell."""
@@ -246,7 +260,9 @@ class Terminal:
 
     def close(self) -> None:
         """End it."""
-        subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, timeout=30, check=False)
+        subprocess.run(
+            ["tmux", "-S", self._socket, "kill-server"], capture_output=True, timeout=PATIENCE_SECONDS, check=False
+        )
 
 
 @pytest.fixture
@@ -259,8 +275,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 @pytest.mark.needs("tmux")
 def test_a_real_terminal_from_start_to_end(terminal: Terminal, topology: Path) -> None:
     terminal.type(f"{shlex.join(IBKIT)} tui --from {topology}")
-    terminal.until("one lane only")
-    screen = terminal.until("q quit")
+    screen = terminal.until("one lane only", "q quit", " REPLAY  of ibnetdiscover.txt")
     assert screen.splitlines()[0].startswith(" REPLAY  of ibnetdiscover.txt")
     for key, text in zip(
         "2345678", ("Fabric", "Counters", "Host", "Subnet", "Resolve", "Jobs", "Findings"), strict=True
@@ -270,8 +285,8 @@ def test_a_real_terminal_from_start_to_end(terminal: Terminal, topology: Path) -
     assert "9 Problems" not in terminal.screen
     for width, height, tabs in ((120, 40, "8 Findings 9 Problems 0 Links"), (80, 24, "7 Jobs 8 Findings\n")):
         terminal.resize(width, height)
-        screen = terminal.until(tabs)
-        assert "q quit" in screen.splitlines()[height - 1]
+        terminal.until(tabs)
+        terminal.until_last_line("q quit", height)
     terminal.resize(60, 20)
     terminal.until("needs 80x22, is 60x20")
     terminal.resize(80, 24)
@@ -290,7 +305,7 @@ def test_signals_end_it_and_the_terminal_is_restored(terminal: Terminal, topolog
     if signal_name == "ctrl-c":
         terminal.press("C-c")
     else:
-        subprocess.run(["kill", f"-{signal_name}", str(terminal.pid())], timeout=10, check=True)
+        subprocess.run(["kill", f"-{signal_name}", str(terminal.pid())], timeout=PATIENCE_SECONDS, check=True)
     terminal.check_restored()
 
 

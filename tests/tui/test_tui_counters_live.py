@@ -24,13 +24,11 @@ async def until_read(tui: Driver) -> None:
     """Until each collector has answered once more."""
     before = {part: reading.taken for part, reading in tui.app.snapshot.readings.items()}
     await tui.press("r")
-    for _ in range(6000):
-        after = {part: reading.taken for part, reading in tui.app.snapshot.readings.items()}
-        if all(after[part] != taken for part, taken in before.items()):
-            await tui.pilot.pause()
-            return
-        await tui.pilot.pause(0.02)
-    raise AssertionError("the refresh does not end")
+    await tui.wait_for(
+        lambda: all(tui.app.snapshot.readings[part].taken != taken for part, taken in before.items()),
+        lambda: "the refresh does not end",
+    )
+    await tui.quiet()
 
 
 @pytest.mark.live
@@ -43,11 +41,8 @@ async def test_an_error_is_seen_after_one_refresh(tmp_path: Path, monkeypatch: p
         app = IbkitApp(open_site(None, tick=collecting.tick), collecting, page="findings", interval_seconds=0.0)
         async with app.run_test(size=(160, 50)) as pilot:
             tui = Driver(app, pilot)
-            await tui.until("LIVE", 60.0)
-            for _ in range(6000):
-                if not app.snapshot.waiting:
-                    break
-                await pilot.pause(0.02)
+            await tui.until("LIVE")
+            await tui.settled()
             await until_read(tui)  # the second sample: from here on growth is seen
             assert "SymbolErrorCounter" not in tui.screen
             fabric.console(f'PerformanceSet "S-{SWITCH_BASE:016x}"[1] PortCounters.SymbolErrorCounter=4000')
@@ -55,7 +50,7 @@ async def test_an_error_is_seen_after_one_refresh(tmp_path: Path, monkeypatch: p
             assert "SymbolErrorCounter" in tui.screen, tui.screen
             await tui.press("3")
             app.screen.table.go_to(PORT)  # type: ignore[attr-defined]
-            await pilot.pause()
+            await tui.quiet()
             assert app.screen.table.key == PORT, tui.screen  # type: ignore[attr-defined]
             assert "4000" in tui.screen or "4,000" in tui.screen, tui.screen
     collecting.stop()

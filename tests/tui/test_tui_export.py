@@ -140,8 +140,7 @@ async def test_a_click_beside_leaves_it() -> None:
         for key in ("e", "question_mark", "c"):
             await tui.press(key)
             assert len(tui.app.screen_stack) == 2
-            await tui.pilot.click(offset=(1, 1))
-            await tui.pilot.pause()
+            await tui.click_at(1, 1)
             assert len(tui.app.screen_stack) == 1
     assert list(Path().iterdir()) == []
 
@@ -151,14 +150,10 @@ async def test_the_help_tells_each_key_of_a_line_apart() -> None:
         assert tui.row[1] == "L-0"
         await tui.press("question_mark")
         y, keys = next((y, text) for y, text in enumerate(tui.lines) if "sort by another column" in text)
-        await tui.pilot.click(offset=(keys.index(">"), y))
-        await tui.pilot.pause()
-        await tui.pilot.pause()
+        await tui.click_at(keys.index(">"), y)
         assert "by Type" in tui.title
         await tui.press("question_mark")
-        await tui.pilot.click(offset=(keys.index("<"), y))
-        await tui.pilot.pause()
-        await tui.pilot.pause()
+        await tui.click_at(keys.index("<"), y)
         assert "by Type" not in tui.title, "one back"
 
 

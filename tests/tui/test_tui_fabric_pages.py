@@ -169,7 +169,7 @@ async def test_the_node_page_tells_of_counters_keys_and_findings(size: tuple[int
         assert "P_Keys" in tui.screen
         assert "R13" in tui.screen
         tui.app.screen.table.go_to(NARROW)
-        await tui.pilot.pause()
+        await tui.quiet()
         assert tui.row[6] == 4711 + 3, "SymbolErrorCounter and LinkDownedCounter"
         assert "SymbolErrorCounter 4711" in tui.words
         assert "c004 mlx5_0 port 1 HCA LID 37" in tui.words
@@ -294,7 +294,7 @@ async def test_leaves_keep_their_place_when_the_fabric_is_read_anew() -> None:
         await tui.press("V", "V", "space", "G")
         before = tui.app.screen.table.key
         tui.app.screen.snapshot_changed()
-        await tui.pilot.pause()
+        await tui.quiet()
         assert tui.app.screen.table.key == before
         assert LEAVES[0] in keys(tui)
 
@@ -309,7 +309,7 @@ async def test_another_frame_was_not_asked_for_the_way() -> None:
         readings = {part: reading for part, reading in tui.app.snapshot.readings.items() if part.kind != "path"}
         tui.app.snapshot = tui.app.snapshot._replace(readings=readings)
         tui.app._take({})
-        await tui.pilot.pause()
+        await tui.quiet()
         assert "esc, then X asks it" in tui.words
         await tui.press("escape", "X")
         await settled(tui)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -30,9 +29,7 @@ async def fat_tree(size: tuple[int, int] = (120, 40), page: str = "overview"):
     app = IbkitApp(open_site(str(FAT_TREE)), page=page)
     async with app.run_test(size=size) as pilot:
         tui = Driver(app, pilot)
-        while app.snapshot.waiting:
-            await pilot.pause(0.02)
-        await pilot.pause()
+        await tui.settled()
         yield tui
 
 
@@ -77,15 +74,12 @@ async def test_a_member_is_opened_and_waived_after_two_questions_and_a_look(
         assert "[[waivers]]" in tui.screen
         assert not list(tmp_path.iterdir()), "nothing is written before it was seen"
         await tui.press("W")
-        for _ in range(200):
-            waived = [row for row in tui.app.screen.table.table.rows if row.values[0] == "waived"]
-            if waived:
-                break
-            await tui.pilot.pause(0.02)
+        await tui.wait_for(lambda: any(row.values[0] == "waived" for row in tui.app.screen.table.table.rows))
+        waived = [row for row in tui.app.screen.table.table.rows if row.values[0] == "waived"]
         assert {row.values[1] for row in waived} == {incident.rule, *(one.rule for one in incident.members)}
         assert incident not in [row.key for row in tui.app.screen.table.table.rows]
         tui.app.screen.table.go_to(waived[0].key)
-        await tui.pilot.pause()
+        await tui.quiet()
         assert "cable is ordered" in tui.screen
         assert len(read_expectations("expectations.toml").waivers) == 1 + len(incident.members)
 
@@ -117,8 +111,7 @@ async def test_others_who_look_on_are_not_offered_to_write() -> None:
     app = IbkitApp(open_site(str(FAT_TREE)), page="findings", read_only=True)
     async with app.run_test(size=(120, 40)) as pilot:
         tui = Driver(app, pilot)
-        while app.snapshot.waiting:
-            await pilot.pause(0.02)
+        await tui.settled()
         await tui.press("W")
         assert "waive" not in tui.lines[-1]
         assert tui.app.page_screen is not None
@@ -132,9 +125,8 @@ async def test_expectations_are_read_and_their_waivers_hold(tmp_path: Path) -> N
     path.write_text('format = "ibkit-expect/1"\n[[waivers]]\nrule = "R05"\nwhere = "*"\nwhy = "old cables"\n')
     app = IbkitApp(open_site(str(FAT_TREE)), page="findings", expect=str(path))
     async with app.run_test(size=(120, 40)) as pilot:
-        while app.snapshot.waiting:
-            await pilot.pause(0.02)
-        await pilot.pause()
+        tui = Driver(app, pilot)
+        await tui.settled()
         waived = [row for row in app.screen.table.table.rows if row.values[0] == "waived"]
         assert [row.values[1] for row in waived] == ["R05"]
         assert not [row for row in app.screen.table.table.rows if row.values[:2] == ("warning", "R05")]
@@ -178,10 +170,7 @@ async def test_a_bad_bracket_is_told_in_place_and_escape_asks_nothing() -> None:
         await tui.press("a")
         await tui.type("n[01")
         await tui.press("enter")
-        for _ in range(100):
-            if "n[01" in tui.screen and not tui.app.snapshot.waiting:
-                break
-            await asyncio.sleep(0.02)
+        await tui.settled()
         (row,) = tui.app.screen.table.table.rows
         assert row.values[:2] == ("n[01", "unknown")
         assert tui.app.is_running

@@ -76,7 +76,7 @@ async def test_a_hostile_name_is_shown_literally_on_every_page(name: str) -> Non
         await tui.press("y")
         await tui.press("colon")
         await tui.type("node")
-        await tui.pilot.pause(0.05)
+        await tui.until("Node ")
         assert tui.app.is_running
         assert tui.app.crash is None
 

@@ -110,9 +110,7 @@ def test_a_line_without_end_is_cut_and_counted_once() -> None:
 
 
 async def settled(tui: Driver) -> None:
-    while tui.app.snapshot.waiting or tui.app.collecting.running():
-        await tui.pilot.pause(0.02)
-    await tui.pilot.pause()
+    await tui.settled()
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -150,8 +148,7 @@ async def test_a_log_is_asked_for_and_judged_and_a_bad_one_is_told(size: tuple[i
             ("/nonexistent", "No such file"),
         ):
             await tui.press("o")
-            for letter in target:
-                await pilot.press({"/": "slash", "-": "minus", ".": "full_stop", "_": "underscore"}.get(letter, letter))
+            await tui.type(target)
             await tui.press("enter")
             await settled(tui)
             assert words in tui.words
@@ -193,9 +190,8 @@ async def test_running_jobs_are_listed_and_judged_when_opened(monkeypatch: pytes
 
 
 async def settled_job(tui: Driver) -> None:
-    while tui.app.collecting.running():
-        await tui.pilot.pause(0.02)
-    await tui.pilot.pause()
+    await tui.wait_for(lambda: not tui.app.collecting.running())
+    await tui.settled()
 
 
 def test_only_what_is_not_as_expected_is_a_notice() -> None:

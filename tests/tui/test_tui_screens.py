@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.tui_pilot import SIZES, Driver, running
 from support.tui_scenes import problem, small_fabric
+from textual import events
 from textual.binding import Binding
 from textual.command import CommandList
 
@@ -104,8 +105,9 @@ async def test_digits_and_letters_are_text_in_the_filter() -> None:
 async def test_keys_typed_fast_are_obeyed_in_their_order() -> None:
     """Each of the first three keys changes what the next one means; none may overtake another."""
     async with running() as tui:
-        await tui.pilot.press("0", "slash", "n", "0", "4")
-        await tui.pilot.pause()
+        for key in ("0", "slash", "n", "0", "4"):
+            tui.app.post_message(events.Key(key, "/" if key == "slash" else key))
+        await tui.quiet()
         assert "filter  n04" in tui.lines[2]
         assert tui.row[0] == "n04 mlx5_0"
 
@@ -283,12 +285,10 @@ async def test_below_the_least_size_one_line_says_so(size: tuple[int, int]) -> N
 
 async def test_a_terminal_that_grows_gets_its_screen() -> None:
     async with running("links", size=(60, 15)) as tui:
-        await tui.pilot.resize_terminal(80, 24)
-        await tui.pilot.pause()
+        await tui.resize(80, 24)
         assert tui.title.startswith("Links   12 links")
         assert "From GUID" not in tui.lines[3]
-        await tui.pilot.resize_terminal(160, 24)
-        await tui.pilot.pause()
+        await tui.resize(160, 24)
         assert "From GUID" in tui.lines[3], "more room, more columns"
 
 
@@ -296,12 +296,10 @@ async def test_the_detail_is_beside_the_table_where_there_is_room() -> None:
     async with running("host", size=(120, 40)) as tui:
         row = next(line for line in tui.lines if "mlx5_0/1" in line)
         assert "fe80:" not in row
-        await tui.pilot.resize_terminal(200, 60)
-        await tui.pilot.pause()
+        await tui.resize(200, 60)
         beside = [line for line in tui.lines if "mlx5_" in line or "HCA" in line]
         assert any(len(line) > 140 for line in beside), tui.screen
-        await tui.pilot.resize_terminal(120, 40)
-        await tui.pilot.pause()
+        await tui.resize(120, 40)
         assert max(map(len, tui.lines)) <= 120
 
 
@@ -361,8 +359,7 @@ async def test_help_and_then_q_quits() -> None:
 )
 async def test_ways_out(keys: tuple[str, ...]) -> None:
     async with running() as tui:
-        await tui.pilot.press(*keys)
-        await tui.pilot.pause()
+        await tui.press(*keys)
         assert not tui.app.is_running
 
 
@@ -371,8 +368,7 @@ async def choose(tui: Driver, key: str, typed: str, hit: str) -> None:
     await tui.press(key)
     await tui.type(typed)
     await tui.until(hit)
-    while tui.app.screen.query_one(CommandList).highlighted is None:
-        await tui.pilot.pause(0.02)
+    await tui.wait_for(lambda: tui.app.screen.query_one(CommandList).highlighted is not None)
     await tui.press("enter")
 
 
@@ -393,7 +389,7 @@ async def test_themes_go_round_and_no_theme_loses_a_word() -> None:
             await tui.press("t")
             seen.add(tui.app.theme)
         tui.app.clear_notifications()
-        await tui.pilot.pause()
+        await tui.quiet()
         assert tui.screen == before
         assert len(seen) == 4
 
@@ -429,9 +425,7 @@ async def test_the_shipped_capture_with_its_known_truth(size: tuple[int, int]) -
     app = IbkitApp(open_site(str(FAT_TREE)))
     async with app.run_test(size=size) as pilot:
         tui = Driver(app, pilot)
-        while app.snapshot.waiting:
-            await pilot.pause(0.02)
-        await pilot.pause()
+        await tui.settled()
         assert tui.lines[0].startswith(" REPLAY  of fat-tree, recorded 2026-")
         assert tui.lines[3].startswith(" x   1 critical, 4 warnings")
         assert "15 switches, 108 HCAs, 214 links; all was reached" in tui.screen

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 from support.browser import browser
+from support.tui_pilot import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parent.parent.parent
 FAT_TREE = ROOT / "fixtures" / "fat-tree"
@@ -56,11 +57,28 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def until_ended(pids: list[int], seconds: float = 15.0) -> None:
-    deadline = time.monotonic() + seconds
+def until_ended(pids: list[int]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while any(map(is_running, pids)):
         assert time.monotonic() < deadline, "a screen goes on without its visitor"
         time.sleep(0.05)
+
+
+async def until_children(served: Served, number: int) -> None:
+    """Until so many screens run; the last one is the last visitor's."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len(served.children) != number:
+        assert time.monotonic() < deadline, served.children
+        await asyncio.sleep(0.05)
+
+
+async def until_shown(socket: aiohttp.ClientWebSocketResponse, word: bytes) -> None:
+    """Until a visitor has been sent a word, in however many pieces."""
+    seen = b""
+    while word not in seen:
+        message = await socket.receive(PATIENCE_SECONDS)
+        assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
+        seen += message.data if message.type == aiohttp.WSMsgType.BINARY else b""
 
 
 @pytest.mark.needs("browser")
@@ -76,22 +94,26 @@ async def test_a_browser_shows_it_and_keys_and_mouse_work(served: Served, tmp_pa
         await tab.until("Links 214 links")
         await tab.key("f")
         await tab.until("3 of 214 links")
-        assert await tab.picture() != before, "the page is painted anew"
+        for _ in range(1200):  # what was sent is painted a little later
+            if (picture := await tab.picture()) != before:
+                break
+            await asyncio.sleep(0.05)
+        assert picture != before, "the page is painted anew"
         tab.forget()
         await tab.click(8 * 3, 17 + 8)  # the second line holds the pages; its first is the overview
         await tab.until("1 critical")
         tab.forget()
         await tab.key("?")
         await tab.until("Keys here")
-        assert "copy the row" in tab.stream
-        assert "to a file" not in tab.stream, "it only reads"
+        await tab.until("copy the row")
+        assert "to a file" not in tab.stream, "it only reads: that key would stand above"
         assert {url.partition(served.address)[0] for url in tab.requests} == {""}, "nothing from elsewhere"
         assert tab.complaints == []
         screens = served.children
         assert len(screens) == 1
         # Another port of this host with the same secret, or this one with another: no page.
         await tab.open(f"http://127.0.0.1:{served.port}/{'x' * 32}/")
-        for _ in range(100):
+        for _ in range(1200):
             if "no such page" in (text := await tab.evaluate("document.body ? document.body.innerText : ''") or ""):
                 break
             await asyncio.sleep(0.05)
@@ -142,16 +164,16 @@ async def test_a_screen_ends_with_its_visitor_its_server_and_where_there_are_too
     origin = served.address.split("/", 3)
     headers = {"Origin": "/".join(origin[:3])}
     async with aiohttp.ClientSession() as session:
-        sockets = [await session.ws_connect(f"{served.address}ws", headers=headers) for _ in range(4)]
+        sockets = []
+        for number in range(1, 5):
+            sockets.append(await session.ws_connect(f"{served.address}ws", headers=headers))
+            await until_children(served, number)
         with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
             await session.ws_connect(f"{served.address}ws", headers=headers)
         for text in ("", "[]", "{}", "[1]", '["stdin"]', '["stdin", 5]', '["resize", {"width": "x"}]', "[" * 10_000):
             await sockets[0].send_str(text)
-        async for message in sockets[0]:
-            if message.type == aiohttp.WSMsgType.BINARY and b"Fabric" in message.data:
-                break
+        await until_shown(sockets[0], b"Fabric")
         screens = served.children
-        assert len(screens) == 4
         await sockets[3].close()
         await asyncio.to_thread(until_ended, screens[3:])
         served.process.send_signal(signal.SIGTERM)
@@ -168,9 +190,7 @@ async def test_a_screen_ends_when_its_server_is_killed(served: Served) -> None:
         aiohttp.ClientSession() as session,
         session.ws_connect(f"{served.address}ws", headers=headers) as socket,
     ):
-        async for message in socket:
-            if message.type == aiohttp.WSMsgType.BINARY and b"Fabric" in message.data:
-                break
+        await until_shown(socket, b"Fabric")
         screens = served.children
         served.process.kill()
         await asyncio.to_thread(until_ended, screens)
@@ -186,7 +206,7 @@ async def test_a_screen_ends_when_its_server_is_killed(served: Served) -> None:
 )
 def test_what_cannot_be_served_is_told(arguments: list[str], said: str) -> None:
     command = [sys.executable, "-m", "ibkit", "tui", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -194,7 +214,7 @@ def test_what_cannot_be_served_is_told(arguments: list[str], said: str) -> None:
 
 def test_a_port_that_is_taken_is_told(served: Served) -> None:
     command = [sys.executable, "-m", "ibkit", "tui", "--from", str(FAT_TREE), "--serve", str(served.port)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"ibkit: port {served.port} of 127.0.0.1: ")
     assert "name another one" in done.stderr
@@ -204,6 +224,8 @@ def test_without_textual_serve_it_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "textual_serve.py").write_text("raise ModuleNotFoundError('no', name='textual_serve')")
     command = [sys.executable, "-m", "ibkit", "tui", "--from", str(FAT_TREE), "--serve"]
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install 'ibkit[serve]'" in done.stderr

@@ -92,14 +92,12 @@ async def test_a_refresh_asks_once_more_and_the_fabric_comes_before_the_counters
     app = IbkitApp(site, page="fabric", interval_seconds=0.0)
     async with app.run_test(size=(120, 40)) as pilot:
         tui = Driver(app, pilot)
-        await tui.until("123 nodes", 20.0)
+        await tui.until("123 nodes")
         assert app.snapshot.readings[CHECK].is_waiting, "the counters are held back"
         source.gate.set()
         for times in (1, 2):
-            for _ in range(1000):
-                if not app.collecting.running() and not app.snapshot.waiting:
-                    break
-                await pilot.pause(0.02)
+            await tui.wait_for(lambda: not app.collecting.running())
+            await tui.settled()
             assert sweeps(source) == Counter({command: times * count for command, count in once().items()})
             if times == 1:
                 await tui.press("r")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +20,7 @@ LINE_BYTES = 700
 def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What is written to the terminal."""
     texts: list[str] = []
+    monkeypatch.setattr("ibkit.tui.app.HEARTBEAT_SECONDS", 3600.0)  # no beat of its own: the tests beat
     monkeypatch.setattr(HeadlessDriver, "write", lambda self, data: texts.append(data))
     monkeypatch.setattr(HeadlessDriver, "is_headless", False)  # else textual does not even paint
     yield texts
@@ -31,33 +31,31 @@ async def test_a_refresh_without_news_writes_one_line(page: str, written: list[s
     app = IbkitApp(site("live"), page=page, tasks=tasks(), interval_seconds=0.0)
     async with app.run_test(size=(120, 40)) as pilot:
         tui = Driver(app, pilot)
-        while app.snapshot.waiting:
-            await pilot.pause(0.01)
-        for _ in range(20):
-            await pilot.pause()
+        await tui.settled()
         assert len("".join(written)) > 2_000, "the first frame"
         before = {part: reading.taken for part, reading in app.snapshot.readings.items()}
         written.clear()
         await tui.press("r")
-        while any(app.snapshot.readings[part].taken == taken for part, taken in before.items()):
-            await pilot.pause(0.01)
-        for _ in range(20):
-            await pilot.pause()
+        await tui.wait_for(lambda: all(app.snapshot.readings[part].taken != taken for part, taken in before.items()))
+        await tui.quiet()
         text = "".join(written)
         assert len(text) <= len(before) * LINE_BYTES, text
         assert "mlx5" not in text, "no row is written again"
     app.collecting.stop()
 
 
-async def test_the_clock_alone_writes_one_line_a_second(written: list[str]) -> None:
+async def test_a_beat_of_the_clock_that_changes_no_word_writes_nothing(written: list[str]) -> None:
     app = IbkitApp(site("live"), page="links", tasks=tasks(), interval_seconds=0.0)
     async with app.run_test(size=(120, 40)) as pilot:
-        while app.snapshot.waiting:
-            await pilot.pause(0.01)
+        tui = Driver(app, pilot)
+        await tui.settled()
         for part, reading in app.snapshot.readings.items():  # an age that stays the same for minutes
             app.snapshot.readings[part] = Reading(reading.value, None, (reading.taken or 0.0) - 7_230.0)
-        await asyncio.sleep(1.3)
+        app._heartbeat()
+        await tui.quiet()
         written.clear()
-        await asyncio.sleep(2.2)
+        for _ in range(3):
+            app._heartbeat()
+            await tui.quiet()
         assert "".join(written) == "", "nothing changed, nothing is written"
     app.collecting.stop()

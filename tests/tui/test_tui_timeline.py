@@ -57,9 +57,7 @@ async def showing(recording: str, which: str = "last"):
 
 
 async def settled(tui: Driver) -> None:
-    while tui.app.snapshot.waiting:
-        await tui.pilot.pause(0.02)
-    await tui.pilot.pause()
+    await tui.settled()
 
 
 async def test_steps_to_both_ends_and_says_where_it_is(recording: str) -> None:
@@ -80,9 +78,9 @@ async def test_steps_to_both_ends_and_says_where_it_is(recording: str) -> None:
 async def test_plays_to_the_end(recording: str) -> None:
     async with showing(recording, "first") as tui:
         await tui.press("P")
-        await tui.until("frame 3 of 3", 10.0)
+        await tui.until("frame 3 of 3")
         await settled(tui)
-        await tui.until("recorded 2026-12-01 10:02:00 +00:00: frame 3 of 3", 5.0)
+        await tui.until("recorded 2026-12-01 10:02:00 +00:00: frame 3 of 3")
         assert not tui.app.is_playing
 
 
@@ -90,8 +88,7 @@ async def test_jumps_by_number_and_time_and_tells_what_is_not_there(recording: s
     async with showing(recording) as tui:
         for typed, number in (("1", 1), ("last", 3), ("2026-12-01T10:01:30", 2)):
             await tui.press("J")
-            for letter in typed:
-                await tui.pilot.press({"-": "minus", ":": "colon"}.get(letter, letter))
+            await tui.type(typed)
             await tui.press("enter")
             await settled(tui)
             assert f"frame {number} of 3" in tui.lines[0], typed

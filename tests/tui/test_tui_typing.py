@@ -12,12 +12,13 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.tui_pilot import Driver, running
+from support.tui_pilot import PATIENCE_SECONDS, Driver, running
 from support.tui_scenes import MASTER, site, tasks
 from textual import events
 
@@ -35,12 +36,7 @@ async def typed(tui: Driver, text: str) -> str:
     """All keys at once, as a slow link delivers them, or a paste without brackets."""
     for letter in text:
         tui.app.post_message(events.Key({"/": "slash", "\n": "enter"}.get(letter, letter), letter))
-    for _ in range(200):
-        await tui.pilot.pause(0.02)
-        if not tui.app._keys and (tui.app._typing is None or tui.app._typing.done()):
-            break
-    await tui.pilot.pause()
-    return tui.screen
+    return await tui.quiet()
 
 
 async def test_a_filter_typed_in_one_go_is_a_filter() -> None:
@@ -72,7 +68,7 @@ async def test_what_is_pasted_is_shown_as_text(key: str) -> None:
     async with running("fabric") as tui:
         await tui.press(key)
         tui.app.post_message(events.Paste("\x1b]52;c;aGFjaw==\x07 leaf\n\x00two\t" + "x" * 100_000))
-        await tui.pilot.pause(0.1)
+        await tui.quiet()
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in "".join(tui.lines))
         held = tui.app.focused.value  # type: ignore[union-attr]
         assert held.startswith("\\x1b]52;c;aGFjaw==\\x07 leaf \\x00two x")
@@ -103,10 +99,7 @@ async def test_what_is_asked_while_the_display_is_frozen_is_answered(monkeypatch
         await tui.until("s ago")
         await tui.press("p")
         app.resolve("10.1.2.3")
-        for _ in range(200):
-            if not app.snapshot.readings[Part(RESOLVE, "10.1.2.3")].is_waiting:
-                break
-            await pilot.pause(0.02)
+        await tui.wait_for(lambda: not app.snapshot.readings[Part(RESOLVE, "10.1.2.3")].is_waiting)
         assert app.is_paused
         assert app.snapshot.resolutions[0].value == Resolution((answer,))
         await tui.until("1 answer")
@@ -172,19 +165,19 @@ def started(theirs: int, *, leads: bool) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def read_until(ours: int, wanted: bytes, seconds: float = 60.0) -> bytes:
-    """What the terminal gets, up to this."""
-    deadline, seen = time.monotonic() + seconds, b""
-    while wanted not in seen:
+def read_until(ours: int, is_enough: Callable[[bytes], bool]) -> bytes:
+    """What the terminal gets until that is enough, and what came with it."""
+    deadline, seen = time.monotonic() + PATIENCE_SECONDS, b""
+    while not is_enough(seen):
         assert time.monotonic() < deadline, seen[-300:]
         if select.select([ours], [], [], 0.1)[0]:
             seen += os.read(ours, 65_536)
     return seen
 
 
-def all_the_rest(ours: int) -> bytes:
-    """What the terminal still holds of a program that has ended."""
-    seen = b""
+def read_to_the_end(ours: int, screen: subprocess.Popen[bytes]) -> bytes:
+    """All that the terminal gets of a program that is ending, in however many pieces."""
+    seen = read_until(ours, lambda _: screen.poll() is not None)
     while select.select([ours], [], [], 0)[0]:
         seen += os.read(ours, 65_536)
     return seen
@@ -196,13 +189,11 @@ def test_a_signal_in_the_first_moment_leaves_the_terminal_as_it_was(number: sign
     before = termios.tcgetattr(theirs)
     screen = started(theirs, leads=True)
     try:
-        seen = read_until(ours, b"\x1b[?1049h")
+        seen = read_until(ours, lambda seen: b"\x1b[?1049h" in seen)
         screen.send_signal(number)
-        seen += read_until(ours, b"\x1b[?1049l")
-        assert screen.wait(30) == 128 + number
-        seen += all_the_rest(
-            ours
-        )  # focus reports are switched off behind the screen's end, in a write of its own perhaps
+        seen += read_to_the_end(ours, screen)
+        assert screen.returncode == 128 + number
+        assert b"\x1b[?1049l" in seen
         assert termios.tcgetattr(theirs) == before
         for mode in (b"1000", b"1003", b"1004", b"2004"):
             assert seen.rfind(b"\x1b[?%bh" % mode) <= seen.rfind(b"\x1b[?%bl" % mode), mode
@@ -219,9 +210,9 @@ def test_without_its_terminal_it_ends_though_nobody_tells_it() -> None:
     screen = started(theirs, leads=False)
     os.close(theirs)
     try:
-        read_until(ours, b"Overview")
+        read_until(ours, lambda seen: b"Overview" in seen)
         os.close(ours)
-        assert screen.wait(30) == 128 + signal.SIGHUP
+        assert screen.wait(PATIENCE_SECONDS) == 128 + signal.SIGHUP
     finally:
         screen.kill()
         screen.wait(10)
@@ -251,4 +242,4 @@ async def test_a_key_that_breaks_is_a_crash_of_the_screen(monkeypatch: pytest.Mo
     with pytest.raises(RuntimeError, match="fabric"):
         async with running() as tui:
             tui.app.post_message(events.Key("2", "2"))
-            await tui.pilot.pause(0.2)
+            await tui.quiet()
