@@ -10,7 +10,7 @@ from typing import TextIO
 from ibkit.cli.output import note, print_csv, print_json, print_problems
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
-from ibkit.export.mpi_reasons import explained, list_lines, reasons_document, reasons_page
+from ibkit.export.mpi_reasons import explained, explained_lines, list_lines, reasons_document, reasons_page
 from ibkit.export.mpi_text import lines
 from ibkit.model.mpi import JobVerdict
 from ibkit.transport.catalogue import BY_ID, ENTRIES
@@ -50,6 +50,8 @@ def explain(args: argparse.Namespace) -> int:
         print_json(reasons_document(chosen))
     elif args.explain == "":
         print("\n".join(list_lines(chosen)))
+    elif width := _width(sys.stdout):
+        print("\n".join(line for entry in chosen for line in explained_lines(entry, width)))
     else:
         print(reasons_page(chosen) if args.explain == "all" else explained(chosen[0]), end="")
     return EXIT_OK

@@ -19,6 +19,7 @@ def launch_job(args: argparse.Namespace) -> int:
     """Run the job, then judge it. Its failure is more than any verdict."""
     from ibkit.cli.mpi_live import checked_window
     from ibkit.sources.launched import launch
+    from ibkit.transport.launched_steps import with_own_steps
     from ibkit.transport.launching import command_for, judge_launched, prepare
     from ibkit.transport.log_and_live import joined
     from ibkit.transport.watching import Watcher
@@ -45,6 +46,7 @@ def launch_job(args: argparse.Namespace) -> int:
         raise ended.output_lost
     try:
         answer = joined(judge_launched(target, argv, ready, ended, environment, host), seen)
+        answer = with_own_steps(answer, ready, ended.exit_status, seen)
         status = tell(args, answer, for_people=sys.stderr)
     except IbkitError as error:
         if not ended.exit_status:

@@ -32,9 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def is_running(args: argparse.Namespace) -> bool:
     """Whether the target names running processes; a file of that name is a log. Raises IbkitError for lone --hosts."""
-    from ibkit.collectors.ranks import TARGET
+    from ibkit.collectors.ranks import LIKE_TARGET, TARGET
 
-    is_one = bool(args.target and TARGET.fullmatch(args.target)) and not os.path.exists(args.target)
+    is_file = bool(args.target) and os.path.exists(args.target)
+    is_one = bool(args.target and TARGET.fullmatch(args.target)) and not is_file
+    if args.target and args.target.startswith(LIKE_TARGET) and not is_one and not is_file:
+        raise IbkitError(
+            f"{args.target}: neither a running job nor a file; pid:4711 is the number of a process, slurm:4711 and "
+            "slurm:4711.0 are a Slurm job and one of its steps"
+        )
     if args.hosts is not None and (not is_one or args.from_path is not None):
         raise IbkitError("--hosts is for running jobs: ibkit check-mpi-transport slurm:JOBID --hosts 'n[01-16]'")
     return is_one

@@ -19,6 +19,9 @@ RUNNING = "running"
 #: What a target looks like. ``run:KEY`` is the run with that key (ibkit.collectors.job_processes) on any host.
 TARGET = re.compile(r"pid:[0-9]{1,10}|slurm:[0-9]{1,10}(?:[._+][0-9a-z]{1,10})?|run:[^\0]{1,400}|running", re.ASCII)
 
+#: Begins like one, whatever follows.
+LIKE_TARGET = ("pid:", "slurm:", "run:")
+
 
 class Ranks(NamedTuple):
     """A job's processes on a host: rank by pid, None where nothing tells it, and how many ranks the whole job has.
@@ -44,8 +47,10 @@ def ranks_of_target(source: Source, target: str) -> tuple[Ranks, ...]:
         return ranks_of_slurm_job(source, name, processes)
     found = _by_run(processes, [one for one in processes.ranks.values() if target == RUNNING or one.key == name])
     if not found:
-        hidden = f"; of {len(processes.hidden)} processes the environment may not be read: try as root"
-        raise UnreadableInput(f"{target}: no rank of a parallel job on this host{hidden if processes.hidden else ''}")
+        hidden = ""
+        if processes.hidden and not _is_root(source):  # root is refused by processes of more rights alone: no ranks
+            hidden = f"; of {len(processes.hidden)} processes the environment may not be read: try as root"
+        raise UnreadableInput(f"{target}: no rank of a parallel job on this host{hidden}")
     return found
 
 
@@ -115,6 +120,11 @@ def _by_run(processes: JobProcesses, chosen: Iterable[RankProcess]) -> tuple[Ran
             Ranks(ranks, first.size if len(sizes) == 1 else None, first.environment, _stopped(processes, ranks), key)
         )
     return tuple(sorted(found, key=lambda one: min(one.ranks)))
+
+
+def _is_root(source: Source) -> bool:
+    """Whether root looks."""
+    return re.search(r"^Uid:\t0\t", source.read(f"{PROC}/self/status").text or "", re.MULTILINE) is not None
 
 
 def _stopped(processes: JobProcesses, ranks: Mapping[int, int | None]) -> tuple[Problem, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ibkit.transport.catalogue import NOISE, REMARK, Entry, Fix
@@ -39,6 +40,33 @@ def explained(entry: Entry) -> str:
     lines += [f"- {_for(fix)}{fix.text}" for fix in entry.fixes]
     lines += ["", f"Sources: {'; '.join(entry.sources)}"]
     return "\n".join(lines) + "\n"
+
+
+def explained_lines(entry: Entry, width: int) -> Iterator[str]:
+    """One reason for people at a terminal of ``width`` columns: no markup, nothing wider than that."""
+    yield entry.id
+    for text in filter(None, (f"{_sentence(entry.text)} {entry.meaning}", _KINDS.get(entry.kind))):
+        yield from _wrapped(text, width, 2, hang=0)
+    yield "In a log:"
+    for line in entry.lines:
+        yield from _wrapped(line, width, 4)
+    yield "On a node:"
+    for check in entry.checks:
+        yield from _wrapped(check.command, width, 4)
+        yield from _wrapped(check.tells, width, 8, hang=0)
+    yield "What mends it:"
+    for fix in entry.fixes:
+        yield from _wrapped(f"{_for(fix)}{fix.text}", width, 4)
+    yield from _wrapped(f"Sources: {'; '.join(entry.sources)}", width, 0)
+    yield ""
+
+
+def _wrapped(text: str, width: int, indent: int, hang: int = 2) -> list[str]:
+    """Lines that go on below are ``hang`` columns further in."""
+    below = " " * (indent + hang)
+    return textwrap.wrap(
+        text, max(width, 40), initial_indent=" " * indent, subsequent_indent=below, break_on_hyphens=False
+    )
 
 
 def reasons_page(entries: Iterable[Entry]) -> str:

@@ -15,6 +15,7 @@ from support.job_logs import SOCKET, bml_lines, judged, nccl_lines, text, ucx_li
 from support.schemas import strict
 
 from ibkit.cli.main import main
+from ibkit.export.mpi_reasons import explained_lines
 from ibkit.export.mpi_sentence import sentence
 from ibkit.export.mpi_text import lines
 from ibkit.model.mpi import JobVerdict, Layer, Pair
@@ -102,6 +103,34 @@ def test_the_answer_names_pairs_reasons_mends_and_lines(tmp_path: Path, capsys: 
     assert "  reason noport: " in out
     assert "    fix: " in out
     assert f"{path}:{number}: " in out
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("pid:abc", "pid:4711 is the number of a process"), ("slurm:", "slurm:4711.0"), ("run:", "neither a running job")],
+)
+def test_a_target_that_is_none_is_said_to_be_none(capsys: pytest.CaptureFixture[str], target: str, words: str) -> None:
+    status, out, err = run(capsys, target)
+    assert (status, out) == (2, "")
+    assert words in err
+
+
+def test_a_file_may_be_called_like_a_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pid:abc").write_text(text(nccl_lines()))
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "pid:abc")[0] == 0
+
+
+@pytest.mark.parametrize("words", [["./hello", "1", "2"], ["mpirun", "-np", "2", "./a.out"]])
+def test_a_command_line_without_the_dashes_is_told_of_them(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, *words)
+    assert ended.value.code == 2
+    assert "stands behind --: ibkit check-mpi-transport -- mpirun" in capsys.readouterr().err
 
 
 def test_what_is_open_comes_with_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,6 +236,17 @@ def test_explain_lists_and_tells_one(capsys: pytest.CaptureFixture[str]) -> None
     assert (status, out.splitlines()[0]) == (0, "### memlock")
     assert "grep 'Max locked memory' /proc/PID/limits" in out
     assert "- Slurm: LimitMEMLOCK=infinity in slurmd's unit" in out
+
+
+@pytest.mark.parametrize("width", [40, 79, 200])
+@pytest.mark.parametrize("id", BY_ID)
+def test_explain_at_a_terminal_is_plain_and_fits(id: str, width: int) -> None:
+    told = list(explained_lines(BY_ID[id], width))
+    longest = [line for line in told if len(line) > width]
+    assert all(" " not in line.strip() for line in longest), "only one word alone may be wider"
+    assert told[0] == id
+    assert not any(line.lstrip().startswith(("#", "```", "- `")) for line in told)
+    assert " ".join(BY_ID[id].meaning.split()) in " ".join(" ".join(told).split())
 
 
 def test_explain_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -497,6 +497,14 @@ def test_hosts_that_cannot_be_meant_are_refused(
     assert text in capsys.readouterr().err
 
 
+def test_hosts_that_all_fail_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["check-mpi-transport", "slurm:7", "--hosts", "n1,n2", "--window", "0.1", "--rsh", "false"]
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert [err.count(f"{host}: exit status 1") for host in ("n1", "n2")] == [1, 1]
+    assert "slurm:7: none of 2 hosts gave a look at it" in err
+
+
 @pytest.mark.needs("iproute")
 def test_real_ranks_on_two_hosts_are_gathered(tmp_path: Path) -> None:
     """Two ranks with a connection between two hosts' namespaces; a third host does not answer."""

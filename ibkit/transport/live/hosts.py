@@ -63,7 +63,8 @@ def judge_on_hosts(
     with tempfile.TemporaryDirectory(prefix="ibkit-") as folder:
         found, problems = captures_of_hosts(hosts, rsh, words, seconds, folder, tell, socket.gethostname())
         if not found:
-            raise UnreadableInput(problems[0].text if problems else f"{target}: no host answered")
+            asked = f"none of {len(hosts)} hosts gave a" if len(hosts) > 1 else f"{hosts[0]} gave no"
+            raise UnreadableInput(f"{target}: {asked} look at it, for the reasons above")
         answer = judge_recorded(target, found)
         return answer._replace(problems=(*answer.problems, *problems))
 
