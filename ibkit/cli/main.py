@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ibkit import __version__, streams
 from ibkit.errors import EXIT_USAGE, IbkitError
+from ibkit.parsers.erased import Any
 from ibkit.parsers.records import NamedTuple
 
 #: Set it, and a defect raises instead of being told in two lines: for those who look for it, and for tests.
@@ -120,6 +121,22 @@ def _leave(*lines: str, status: int = EXIT_USAGE) -> int:
     return status
 
 
+class _Once(argparse.Action):
+    """An option whose second value would silently take the place of the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            name = option_string
+            parser.error(f"{name} is given twice; the captures of several hosts go into one folder: {name} FOLDER")
+        setattr(namespace, self.dest, values)
+
+
 def _parse(argv: list[str]) -> argparse.Namespace:
     top = argparse.ArgumentParser(
         prog="ibkit",
@@ -131,8 +148,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     top.add_argument("--version", action="version", version=f"ibkit {__version__}")
     top.add_argument(
-        "--from", dest="from_path", metavar="PATH", help="a capture, or one tool's raw output, instead of this host"
-    )
+        "--from", dest="from_path", metavar="PATH", action=_Once,
+        help="a capture, or one tool's raw output, instead of this host",
+    )  # fmt: skip
     top.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below")
     top.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     argv, launched = _without_launched(argv)
@@ -150,7 +168,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )  # fmt: skip
     parser.set_defaults(run=module.run, from_path=given.from_path, launched=launched)
     parser.add_argument(
-        "--from", dest="from_path", metavar="PATH", default=given.from_path,
+        "--from", dest="from_path", metavar="PATH", action=_Once, default=given.from_path,
         help="a capture, or one tool's raw output, instead of this host",
     )  # fmt: skip
     # Without any of them there is no group: argparse cannot print the usage of an empty one.
@@ -158,7 +176,10 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for output in module.OUTPUTS:
         outputs.add_argument(f"--{output}", action="store_true", help=f"print {output.upper()}, see docs/json.md")
     module.add_arguments(parser)
-    args = parser.parse_args(given.rest)
+    args, unknown = parser.parse_known_args(given.rest)
+    if unknown:
+        hint = f"; a command line to be run stands behind --: ibkit {command.name} -- mpirun ... PROGRAM ARGUMENTS"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint if command.launches else ''}")
     for output in ("json", "csv"):
         setattr(args, output, getattr(args, output, False))
     return args
