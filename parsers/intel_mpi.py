@@ -75,7 +75,7 @@ def _startup(text: str, said: Said) -> Iterator[Version | Provider | RankPlace |
     elif found := _MODES.search(text):
         names = found.group(1).split(" and ")
         if "shm" in names:
-            yield SharedMemory(said, NAME)
+            yield SharedMemory(said, NAME, names == ["shm"])
         for name in names:
             if name != "shm":
                 yield Provider(said, NAME, name, "fabric")
@@ -87,10 +87,10 @@ def _startup(text: str, said: Said) -> Iterator[Version | Provider | RankPlace |
         if found.group(1) == "ofi":
             yield Setting(said, "intel", "I_MPI_FABRICS", "ofi")
         else:
-            yield SharedMemory(said, NAME)
+            yield SharedMemory(said, NAME, found.group(1) == "shm")
     elif found := _SETTING.match(text):
         if found.groups() == ("I_MPI_FABRICS", "shm"):
-            yield SharedMemory(said, NAME)
+            yield SharedMemory(said, NAME, True)
         yield Setting(said, "intel" if found.group(1).startswith("I_MPI") else "ofi", found.group(1), found.group(2))
     elif found := _PLACE.match(text):
         yield RankPlace(said, NAME, int(found.group(1)), found.group(3))

@@ -88,14 +88,16 @@ class Provider(NamedTuple):
 
 
 class Build(NamedTuple):
-    """An MPICH or MVAPICH2 tells the device that it was built for: ``ch3:nemesis``, with its network modules where the
-    configuration names them (``ch3:nemesis:mxm``), ``ch3:mrail``, ``ch3:psm:psm2``. What was asked may be another MPI
-    than the job's.
+    """An MPICH or MVAPICH2 tells the device that it was built for: ``ch3:nemesis``, ``ch3:mrail``, ``ch3:psm:psm2``.
+
+    ``is_option``: it is told by the options of ``configure``, which name the network modules, too
+    (``ch3:nemesis:mxm``); an empty device is that of the release. What was asked may be another MPI than the job's.
     """
 
     said: Said
     runtime: str
     device: str
+    is_option: bool = False
 
 
 class Mesh(NamedTuple):
@@ -138,10 +140,13 @@ class RankPlace(NamedTuple):
 
 
 class SharedMemory(NamedTuple):
-    """A runtime says that ranks of one host talk through shared memory."""
+    """A runtime says that ranks of one host talk through shared memory; with ``is_only`` that they can by nothing else:
+    the run has no other host.
+    """
 
     said: Said
     runtime: str
+    is_only: bool = False
 
 
 class Foreign(NamedTuple):

@@ -74,10 +74,9 @@ def read(line: Line) -> Iterator[Provider | RankPlace | Build | Version | Failur
 
 def _configured(runtime: str | None, options: str, said: Said) -> Iterator[Build]:
     """The device among the options; PSM2 or PSM beside ch3:psm. Without one it is the default of that release."""
-    if not (found := _WITH_DEVICE.search(options)):
-        return
-    device = found.group(1)
+    found = _WITH_DEVICE.search(options)
+    device = found.group(1) if found else ""
     if device == "ch3:psm" and "--with-psm2" in options:
         device = "ch3:psm:psm2"
     is_mvapich = device.startswith(("ch3:mrail", "ch3:psm"))
-    yield Build(said, runtime or ("MVAPICH2" if is_mvapich else "MPICH"), device)
+    yield Build(said, runtime or ("MVAPICH2" if is_mvapich else "MPICH"), device, True)

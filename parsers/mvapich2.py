@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Failure, Provider, Said, Version
+from ibkit.parsers.job_facts import Failure, Provider, Said, SharedMemory, Version
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 NAME = "MVAPICH2"
 _VERSION = re.compile(r"MVAPICH2-(\d[\w.-]{0,30}) Parameters")
 _HCA = re.compile(r"\s{0,99}HCA NAME\s{1,40}: (MV2_HCA_\w{1,40})\s{0,99}\Z")
+#: ``MV2_SHOW_ENV_INFO=2`` lists all parameters as they are in force (gen2/ibv_env_params.c).
+_SHARES = re.compile(r"\s{0,99}MV2_USE_SHARED_MEM {1,40}: 1\s{0,99}\Z")
 _SPEAKER = re.compile(r"\[(?P<host>[\w.-]{1,253}):mpi_rank_(?P<rank>\d{1,7})\]")
 #: Functions of this channel's own code speak; those for shared memory are common to all channels.
 _MRAIL = re.compile(
@@ -28,6 +30,7 @@ _LOST = re.compile(r"\[handle_cqe\].{0,200}wc\.status=(?:[2-9]|1\d|2\d)\b")
 _MARKS = (
     b"MVAPICH2-",
     b"HCA NAME ",
+    b"MV2_USE_SHARED_MEM ",
     b"HCAs found on the system",
     b"No IB device found",
     b"[rdma_iba_hca_init",
@@ -43,7 +46,7 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Version | Provider | Failure]:
+def read(line: Line) -> Iterator[Version | Provider | SharedMemory | Failure]:
     """What the line says. Never raises."""
     speaker = _SPEAKER.search(line.text)
     host, rank = (speaker["host"], int(speaker["rank"])) if speaker else (None, line.rank)
@@ -52,6 +55,8 @@ def read(line: Line) -> Iterator[Version | Provider | Failure]:
         yield Version(said, NAME, found.group(1))
     elif (found := _HCA.match(line.text)) and found.group(1) != "MV2_HCA_UNKWN":
         yield Provider(said, NAME, "mrail", found.group(1))
+    elif _SHARES.match(line.text):
+        yield SharedMemory(said, NAME)
     elif _MRAIL.search(line.text):
         yield Provider(said, NAME, "mrail")
     elif _NO_HCA.search(line.text):

@@ -184,7 +184,7 @@ _HELP = (
     ("The OFI MTL was not able to find endpoint information for a remote", "ofi-call", False),
     ("PSM2 was unable to open an endpoint", "psm2", False),
     ("Initialization of PSM2 library failed", "psm2", False),
-    ("The InfiniBand retry count between two MPI processes has been", "connection-lost", True),
+    ("The InfiniBand retry count between two MPI processes has been", "broken", True),
     ("At least one pair of MPI processes are unable to reach each other for", "unreachable", True),
     ("MPI_INIT has failed because at least one MPI process is unreachable", "unreachable", True),
     ("It looks like MPI_INIT failed for some reason", "init-failed", True),
@@ -217,14 +217,14 @@ _KEPT = re.compile(
         for mark in (
             b"mca: bml: Using ", b"mca: bml: Not using ", b"select: component ", b"check:select: checking my pml",
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
-            b"ucx is enabled on any transport", b"pml_ucx_open: UCX version", b"connecting to proc",
+            b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
             b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
             b"error obtaining device attributes for", b"contexts on opa device",
-            b"An error occurred in MPI_Init",
+            b"An error occurred in MPI_Init", b" error polling ",
         )
     )
 )  # fmt: skip
@@ -238,6 +238,7 @@ _CONTEXT = re.compile(
         re.escape(shape(mark))
         for mark in (
             b"Module: ", b"Host: ", b"Local host: ", b"Local device: ", b"Local adapter: ", b"Local port: ",
+            b"Peer host: ",
             b"Device name: ", b"Device: ", b"CPCs attempted: ", b"Memlock limit: ", b"Nonexistent entities: ",
             b"Error: ", b"PML ", b"-----------------------------------",
             # the tables of hook_comm_method
@@ -269,7 +270,12 @@ _PML_CHECK = re.compile(
 )
 _MISMATCH = re.compile(
     r"\[\[\d{1,10},\d{1,10}\],\d{1,9}\] selected pml (\w{1,40}), "
-    r"but peer \[\[\d{1,10},\d{1,10}\],\d{1,9}\] on (\S{1,253}) selected pml (\w{1,40})"
+    r"but peer \[\[\d{1,10},\d{1,10}\],\d{1,9}\] on (\S{1,253}) selected pml(?: (\w{1,40}))?"
+)
+#: handle_wc of btl_openib_component.c: what was sent to a peer did not arrive. What is flushed follows that.
+_BROKEN = re.compile(
+    r"(?:\[(?:\[\d{1,10},\d{1,10}\]|\d{1,9},\d{1,9}),(\d{1,9})\]\[\S{1,300}\] )?"
+    r"from (\S{1,253}) to: (\S{1,253}) error polling (?:[HL]P )?CQ with status (?!WORK REQUEST FLUSHED)[A-Z]"
 )
 _PORT = re.compile(r"\[rank=(\d{1,9})\] openib: using port (\S{1,80}:\d{1,3})")
 _INTERFACE = re.compile(r"btl:tcp: using ipv[46] interface (\S{1,40})")
@@ -319,7 +325,7 @@ class Reader:
         elif found := _PML_CHECK.match(text):
             yield Pml(said, found.group(1), int(found.group(2)))
         elif found := _MISMATCH.search(text):
-            detail = f"{found.group(1)}, {found.group(3)} on {found.group(2)}"
+            detail = f"{found.group(1)}, {found.group(3) or '?'} on {found.group(2)}"
             yield Failure(said, "ompi", "pml-mismatch", True, said.host, detail=detail)
         elif "pml_ucx.c" in text and "connecting to proc" in text:
             yield Pml(said, "ucx")  # only the selected pml connects
@@ -342,8 +348,10 @@ class Reader:
             yield UcxSupport(said, found.group(1))
         elif "ucx is enabled on any transport or device" in text:
             yield UcxSupport(said, "any")
-        elif found := _UCX_VERSION.search(text):
-            yield Version(said, "UCX", found.group(1))
+        elif "mca_pml_ucx_open" in text:
+            yield Component(said, "pml", "ucx")
+            if found := _UCX_VERSION.search(text):
+                yield Version(said, "UCX", found.group(1))
         elif "ucp_ep_create(proc=" in text and "failed" in text:
             yield Failure(said, "ompi", "unreachable", True, said.host)
         elif (found := _MORE.match(text)) and (topic := _AGGREGATED.get((found.group(2), found.group(3)))):
@@ -371,6 +379,9 @@ class Reader:
         elif found := _NO_NICS_12.search(text):
             who = said._replace(rank=int(found.group(1)))
             yield Failure(who, "ompi", "no-nics", False, found.group(3), detail=found.group(2))
+        elif found := _BROKEN.search(text):
+            who = said._replace(rank=int(found.group(1)) if found.group(1) else line.rank)
+            yield Failure(who, "ompi", "broken", True, found.group(2), detail=found.group(3))
         elif "PSM2 no hfi units" in text or "PSM2 can't open hfi unit" in text or "contexts on opa device" in text:
             yield Failure(said, "ompi", "psm2")
         elif "mmap of rcvhdrq at" in text and "Resource temporarily unavailable" in text:
@@ -438,6 +449,7 @@ class _Help:
         if topic == "create-queue" and "Cannot allocate memory" in (get("error") or ""):
             topic = "memlock"
         detail = get("module") or get("cpcs attempted") or get("memlock limit") or get("nonexistent entities")
+        detail = detail or get("peer host")
         return Failure(self._said._replace(host=host), "ompi", topic, self._is_fatal, host, device, detail)
 
 

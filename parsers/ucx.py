@@ -77,7 +77,7 @@ _SHAPES = re.compile(
             b"max locked memory", b"Cannot allocate memory", b"ibv_open_device(", b"ibv_exp_query_device(",
             b"invalid comp_mask", b"valid pkey", b"specified pkey", b"IB ports found", b"is not active (state",
             b"find a gid", b"retry count exceeded on", b" (synd ", b"unhandled timeout", b"Endpoint Config #",
-            b"allocate memory pool",
+            b"allocate memory pool", b"end completion with error: ",
         )
     )
     # A row of a table: the compact prefix, then a bar.
@@ -202,8 +202,12 @@ _UNAVAILABLE = re.compile(
 _UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
 _OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
 _ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
+#: uct/ib/rc/verbs/rc_verbs_iface.c, mlx5/ib_mlx5_log.c: what was sent by a queue pair did not arrive.
+_BROKEN = re.compile(r"[Ss]end completion with error: |retry count exceeded on ")
 #: ucs/datastruct/mpool.c, for the messages that a verbs interface sends and receives with.
 _NO_BUFFERS = re.compile(r"Failed to allocate memory pool \(name=(?:rc|ud|dc)_[a-z0-9_]{1,40}\)")
+#: Other flags than 0 ask for what a device may lack: DC, or mlx5's own way (uct/ib/base/ib_device.c).
+_NO_PORT = re.compile(r"no compatible IB ports found for flags 0x0\Z|is not active \(state")
 _NO_MEMORY = "Cannot allocate memory"
 
 
@@ -234,9 +238,12 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail("pkey")
     elif "failed to find a gid" in text:
         yield fail("gid")
-    elif "no compatible IB ports found" in text or "is not active (state" in text:
+    elif _NO_PORT.search(text):
         yield fail("no-port")
-    elif "retry count exceeded on" in text or "unhandled timeout" in text or _ON_LINK.search(text):
-        if found := _ON_LINK.search(text):
-            yield DeviceLink(said, found.group(1), found.group(2))
+    elif found := _ON_LINK.search(text):
+        yield DeviceLink(said, found.group(1), found.group(2))
+        yield fail("broken", level in ("ERROR", "FATAL"), found.group(1))
+    elif _BROKEN.search(text):
+        yield fail("broken", level in ("ERROR", "FATAL"))
+    elif "unhandled timeout" in text:
         yield fail("connection-lost", level in ("ERROR", "FATAL"))

@@ -111,7 +111,7 @@ def verbosity(runtime: Runtime) -> dict[str, str]:
         checks = _OPENMPI_UCX if runtime.is_from(4, 1, 1) and not runtime.is_from(5) else {}
         return {**_OPENMPI, **checks, **table, **_BELOW_ANY}
     if runtime.name == "Intel MPI":
-        return {"I_MPI_DEBUG": "3" if runtime.is_from(2019) else "5", **_BELOW_ANY}
+        return {"I_MPI_DEBUG": "5", **_BELOW_ANY}
     if runtime.name == "MPICH":  # and its children: MVAPICH2 prints its table, MVAPICH 3 and 4 do as MPICH does
         return {
             "MPIR_CVAR_DEBUG_SUMMARY": "2" if runtime.is_from(4, 3) else "1",
@@ -119,7 +119,7 @@ def verbosity(runtime: Runtime) -> dict[str, str]:
             **_BELOW_ANY,
         }
     return {
-        **_OPENMPI, **_OPENMPI_TABLE, "I_MPI_DEBUG": "3", "MPIR_CVAR_DEBUG_SUMMARY": "1", "MV2_SHOW_ENV_INFO": "2",
+        **_OPENMPI, **_OPENMPI_TABLE, "I_MPI_DEBUG": "5", "MPIR_CVAR_DEBUG_SUMMARY": "1", "MV2_SHOW_ENV_INFO": "2",
         **_BELOW_ANY,
     }  # fmt: skip
 

@@ -32,7 +32,7 @@ FIXTURES = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures")
 
 
 def facts(text: str) -> list[object]:
-    return list(JobLog(io.BytesIO(text.encode())))
+    return list(JobLog(io.BytesIO(text.encode() + b"\n")))
 
 
 def settings(text: str) -> list[tuple[str, str, str]]:

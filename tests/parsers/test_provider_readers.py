@@ -53,12 +53,12 @@ def said(reader, text: str) -> list[tuple]:
         ),
         (intel_mpi, "[0] MPI startup(): Rank    Pid      Node name  Pin cpu", []),
         (intel_mpi, "[0] MPI startup(): 1       20415    n02        {0,1}", [(RankPlace, "Intel MPI", 1, "n02", None)]),
-        (intel_mpi, "[0] MPI startup(): shm segment size (342 MB per rank)", [(SharedMemory, "Intel MPI")]),
-        (intel_mpi, "[3] MPI startup(): shm data transfer mode", [(SharedMemory, "Intel MPI")]),
+        (intel_mpi, "[0] MPI startup(): shm segment size (342 MB per rank)", [(SharedMemory, "Intel MPI", False)]),
+        (intel_mpi, "[3] MPI startup(): shm data transfer mode", [(SharedMemory, "Intel MPI", True)]),
         (
             intel_mpi,
             "[0] MPI startup(): shm and dapl data transfer modes",
-            [(SharedMemory, "Intel MPI"), (Provider, "Intel MPI", "dapl", "fabric", None)],
+            [(SharedMemory, "Intel MPI", False), (Provider, "Intel MPI", "dapl", "fabric", None)],
         ),
         (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi")]),
         (
@@ -75,12 +75,12 @@ def said(reader, text: str) -> list[tuple]:
         (mpich, "libfabric provider: tcp - 10.20.4.0/24", [(Provider, "MPICH", "tcp", "10.20.4.0/24", None)]),
         (mpich, "libfabric provider: verbs;ofi_rxm", [(Provider, "MPICH", "verbs;ofi_rxm", None, None)]),
         (mpich, "Rank: 12, Local_rank: 3, NIC: mlx5_0", [(RankPlace, "MPICH", 12, None, 3)]),
-        (mpich, "MPICH Device:    \tch3:nemesis", [(Build, "MPICH", "ch3:nemesis")]),
-        (mpich, "MPICH Device:       ch4:ofi", [(Build, "MPICH", "ch4:ofi")]),
-        (mpich, "MVAPICH2 Device:      \tch3:mrail", [(Build, "MVAPICH2", "ch3:mrail")]),
+        (mpich, "MPICH Device:    \tch3:nemesis", [(Build, "MPICH", "ch3:nemesis", False)]),
+        (mpich, "MPICH Device:       ch4:ofi", [(Build, "MPICH", "ch4:ofi", False)]),
+        (mpich, "MVAPICH2 Device:      \tch3:mrail", [(Build, "MVAPICH2", "ch3:mrail", False)]),
         (mpich, "MVAPICH Version:      4.0", [(Version, "MVAPICH", "4.0")]),
-        (mpich, "MPICH configure: \t--prefix=/opt/mpich", []),
-        (mpich, "MVAPICH2 Device       :\tch3:sock", [(Build, "MVAPICH2", "ch3:sock")]),
+        (mpich, "MPICH configure: \t--prefix=/opt/mpich", [(Build, "MPICH", "", True)]),
+        (mpich, "MVAPICH2 Device       :\tch3:sock", [(Build, "MVAPICH2", "ch3:sock", False)]),
         (
             mpich,
             "PE 0: MPICH CH4 OFI netmod using cxi provider (domain_name=cxi0)",
@@ -100,19 +100,19 @@ def said(reader, text: str) -> list[tuple]:
         (
             mpich,
             "MPICH configure: \t--with-device=ch3:nemesis:mxm --prefix=/opt/mpich",
-            [(Build, "MPICH", "ch3:nemesis:mxm")],
+            [(Build, "MPICH", "ch3:nemesis:mxm", True)],
         ),
         (
             mpich,
             "MVAPICH2 configure:   \t--with-device=ch3:psm --with-psm2=/usr",
-            [(Build, "MVAPICH2", "ch3:psm:psm2")],
+            [(Build, "MVAPICH2", "ch3:psm:psm2", True)],
         ),
         (
             mpich,
             "    Configure options:      '--prefix=/usr' '--with-device=ch3:sock' 'CC=gcc'",
-            [(Build, "MPICH", "ch3:sock")],
+            [(Build, "MPICH", "ch3:sock", True)],
         ),
-        (mpich, "    Configure options:      '--prefix=/usr' 'CC=gcc'", []),
+        (mpich, "    Configure options:      '--prefix=/usr' 'CC=gcc'", [(Build, "MPICH", "", True)]),
         (
             mvapich2,
             "[n01:mpi_rank_0][rdma_param_handle_heterogeneity] All nodes involved in the job were detected to be",
@@ -122,7 +122,7 @@ def said(reader, text: str) -> list[tuple]:
         (
             intel_mpi,
             '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_shm-ofi.dat"',
-            [(SharedMemory, "Intel MPI")],
+            [(SharedMemory, "Intel MPI", False)],
         ),
         (
             intel_mpi,
@@ -132,7 +132,7 @@ def said(reader, text: str) -> list[tuple]:
         (
             intel_mpi,
             "[0] MPI startup(): I_MPI_FABRICS=shm",
-            [(SharedMemory, "Intel MPI"), (Setting, "intel", "I_MPI_FABRICS", "shm")],
+            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm")],
         ),
         (intel_mpi, "[0] MPI startup(): 0       eth0", []),
         (

@@ -12,7 +12,7 @@ from ibkit.transport.logs.verdict import judge
 
 RECORDED = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "jobs-recorded")
 TRUTH = {
-    "mpi-default": ("shm", "as-expected"),
+    "mpi-default": ("unknown", "undecided"),
     "mpi-rxe": ("rdma", "as-expected"),
     "mpi-rxe-2dev": ("rdma", "as-expected"),
     "mpi-rxe-orted": ("rdma", "as-expected"),
@@ -68,9 +68,13 @@ def test_the_loaded_components_show_the_configuration(name: str) -> None:
     assert (answer.verdict, answer.status) == ("tcp", "by-configuration")
 
 
-def test_one_host_is_not_proven_without_the_number_of_ranks() -> None:
-    """mpi-default's stderr is one host's; whether other hosts took part is not in it."""
-    assert judged("mpi-default", "stderr").verdict == "unknown"
+def test_pml_ob1_alone_says_nothing_of_the_transport() -> None:
+    """mpi-default used shared memory; with ``btl = tcp,self`` in a parameter file its lines would be the same."""
+    answer = judged("mpi-default")
+    assert answer.evidence == ()
+    assert answer.next_step is not None
+    assert "btl_base_verbose" in answer.next_step
+    assert "openmpi-mca-params.conf" in answer.next_step
 
 
 def test_evidence_names_the_deciding_lines() -> None:

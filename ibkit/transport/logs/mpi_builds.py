@@ -8,11 +8,10 @@ whose lines tell. Sources: pmodels/mpich src/mpid/ch3/channels, MVAPICH2 2.3's u
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-from ibkit.parsers.job_facts import Build, Provider, Setting
+from ibkit.parsers.job_facts import Build, Provider
 from ibkit.transport.evidence import Mark
-from ibkit.transport.settings import denies_shared_memory
 
 _WORDS = {
     "ch3:sock": "tcp", "ch3:nemesis:tcp": "tcp", "ch3:nemesis:ib": "rdma", "ch3:nemesis:mxm": "rdma",
@@ -28,32 +27,33 @@ def is_build(provider: Provider) -> bool:
 def carriers(builds: Iterable[tuple[Build, Mark]]) -> list[tuple[Provider, Mark]]:
     """What the builds send with, of those that send themselves: one that names its network modules is more exact.
 
-    None where one of them is a ch4: then there are two MPIs, and which one the job has is not told.
+    None where one of them is a ch4: then there are two MPIs, and which one the job has is not told. MPICH's nemesis
+    names no module where it was given none, and has TCP; that it was given none is in the options of ``configure``.
     """
     builds = list(builds)
     if any(build.device.startswith("ch4") for build, _ in builds):
         return []
-    known = [(build, mark) for build, mark in builds if build.device.startswith("ch3")]
+    known = [(build, mark) for build, mark in builds if build.device.startswith("ch3:")]
     exact = {build.device for build, _ in known}
+    has_options = any(build.is_option for build, _ in builds)
+
+    def device(build: Build) -> str:
+        is_default = has_options and (build.runtime, build.device) == ("MPICH", "ch3:nemesis")
+        return "ch3:nemesis:tcp" if is_default else build.device
+
     return [
-        (Provider(build.said, build.runtime, build.device), mark)
+        (Provider(build.said, build.runtime, device(build)), mark)
         for build, mark in known
         if not any(other.startswith(build.device + ":") for other in exact)
     ]
 
 
-def may_use_libfabric(builds: Collection[tuple[Build, Mark]]) -> bool:
+def may_use_libfabric(builds: Iterable[tuple[Build, Mark]]) -> bool:
     """Whether one of them has libfabric among its network modules, or none is known."""
-    return not builds or any("ofi" in re.split("[:,]", build.device) for build, _ in builds)
+    devices = [build.device for build, _ in builds if build.device]
+    return not devices or any("ofi" in re.split("[:,]", device) for device in devices)
 
 
 def word(provider: Provider) -> str:
     """The transport between hosts of a build's device."""
-    if provider.provider == "ch3:nemesis" and provider.runtime == "MPICH":
-        return "tcp"
     return _WORDS.get(provider.provider, "unknown")
-
-
-def shares_memory(provider: Provider, settings: Iterable[Setting]) -> bool:
-    """Whether its ranks on one host share memory: nemesis does, unless that is switched off."""
-    return provider.provider.startswith("ch3:nemesis") and not any(map(denies_shared_memory, settings))

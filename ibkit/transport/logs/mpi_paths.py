@@ -31,7 +31,8 @@ class Path(NamedTuple):
     """What moved (or would move) data from host ``a`` to host ``b``, or to any other host where ``b`` is None.
 
     ``evidence_class`` is path or selection; ``ranks`` are those of a and b. ``is_between``: the line says that b is
-    another host; ``needs_hosts``: the line says what another host would be reached by, if there is one.
+    another host; ``needs_hosts``: the line says what another host would be reached by, if there is one;
+    ``is_partial``: others may have been as fine as they are silent.
     """
 
     a: str
@@ -42,6 +43,7 @@ class Path(NamedTuple):
     ranks: tuple[int, int] | None = None
     is_between: bool = False
     needs_hosts: bool = False
+    is_partial: bool = False
 
 
 class Paths:
@@ -58,11 +60,14 @@ class Paths:
 
     def named(self) -> list[Path]:
         """The paths whose both ends are named."""
-        return _linked([*self._btl_paths(), *self._table_paths()])
+        found = [*self._btl_paths(), *self._table_paths()]
+        return _linked(found or [path for path in self._broken_paths() if path.b is not None])
 
     def selected(self) -> list[Path]:
         """What processes say of their endpoints."""
         found = [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
+        if all(path.b is not None for path in found):
+            found += (path for path in self._broken_paths() if path.b is None)
         return _linked(found) if len({self._host(process.host) for process in self._processes}) == 2 else found
 
     def _host(self, name: str | None) -> str:
@@ -79,7 +84,9 @@ class Paths:
                 if best is None or best.btl == "self":
                     continue
                 node = best.node or self._host_of_rank.get(peer)
-                if node is None and words.BTLS.get(best.btl, ("unknown", 0))[0] != "shm":
+                if words.BTLS.get(best.btl, ("unknown", 0))[0] == "shm":
+                    node = node or process.host
+                elif node is None:
                     node = self._only_other(process.host)
                 rank = self._rank_of.get((process.host, process.pid))
                 ranks = (rank, peer) if rank is not None else None
@@ -226,6 +233,15 @@ class Paths:
             if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
                 word = self._link_word(process.host, {device for device, _ in process.openib})
                 yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
+
+    def _broken_paths(self) -> Iterator[Path]:
+        """What was sent by a queue pair did not arrive, which ends a job: by that queue pair, then, it was sent."""
+        for failure, mark in self._parts.failures:
+            if failure.topic == "broken" and failure.host is not None:
+                word = self._link_word(failure.host, (failure.device,)) if failure.device else "rdma"
+                node = self._hosts[failure.detail] if failure.detail else None
+                evidence_class = "path" if node else "selection"
+                yield Path(self._host(failure.host), node, word, mark, evidence_class, is_partial=True)
 
 
 def _places(

@@ -23,7 +23,6 @@ from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
     denies_ucx,
-    leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,
     wants_module,
@@ -33,6 +32,16 @@ _OPENMPI_STEP = (
     "run again with the line that decides: Open MPI 5: --mca hook_comm_method_display mpi_finalize; older: --mca "
     "btl_base_verbose 100 --mca pml_base_verbose 100, and with UCX -x UCX_LOG_LEVEL=info --mca pml_ucx_verbose 100"
 )
+_OB1_STEP = (
+    "pml ob1 sends by a btl that no line names, and a parameter file (openmpi-mca-params.conf) may leave TCP alone, "
+    "even within a host: run again with --mca btl_base_verbose 100, which tells the btl to each peer (1.8 and later)"
+)
+#: Where the pml is all that is known.
+_PML_STEPS = {
+    **dict.fromkeys(BTL_PMLS, _OB1_STEP),
+    "ucx": "pml ucx is UCX, over whatever it finds: run again with -x UCX_LOG_LEVEL=info",
+    "cm": "pml cm sends by an mtl that no line names: run again with --mca mtl_base_verbose 100",
+}
 _STEPS = {
     "Open MPI": _OPENMPI_STEP,
     "UCX": "run again with UCX_LOG_LEVEL=info (UCX 1.7 or later) for all ranks",
@@ -73,6 +82,7 @@ class Run:
         yield from (use.node for p in processes for uses in p.btls.values() for use in uses if use.node)
         yield from (host.name for table, _, _ in tables for host in table.hosts)
         yield from (failure.host for failure, _ in failures if failure.host)
+        yield from (failure.detail for failure, _ in failures if failure.topic == "broken" and failure.detail)
 
     def _ranks(self) -> int | None:
         """How many ranks the run is known to have; at least those that spoke or were named."""
@@ -93,10 +103,14 @@ class Run:
             return self._known.hosts == 1
         if self._known.hosts is not None and self._known.ranks is None and not self._parts.tables:
             return False  # hosts were given to the job that nobody speaks of
-        located = {
-            peer for p in self._parts.processes for peer, uses in p.btls.items() if any(use.node for use in uses)
-        }
-        return max(len(self._parts.processes), len(located), self._ranks_in_tables()) >= (self._ranks() or 0)
+        processes = self._parts.processes
+        spoke = max(len(processes), self._ranks_in_tables())
+        if self._known.ranks is not None:
+            uses = ((peer, use) for p in processes for peer, found in p.btls.items() for use in found)
+            spoke = max(spoke, len({peer for peer, use in uses if use.node}))
+        elif len(processes) == 1 and any(path.b is not None for path in self._paths.endpoint_paths()):
+            return False  # it has a peer that is not heard: the log is one rank's, or was read while the job began
+        return spoke >= (self._ranks() or 0)
 
     # -- the answer
 
@@ -119,8 +133,16 @@ class Run:
             status = "aborted"
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
-            reasons(why, book), next_step(runtime) if status == "undecided" else None,
+            reasons(why, book), self._next_step(runtime) if status == "undecided" else None,
         )  # fmt: skip
+
+    def _next_step(self, runtime: str | None) -> str:
+        """What to add to the next run: for the pml that all chose, where that is all that they say."""
+        processes = self._parts.processes
+        chosen = {process.pml[0] for process in processes if process.pml}
+        if len(chosen) == 1 and not any(p.btls or p.endpoints or p.mtl for p in processes):
+            return _PML_STEPS.get(chosen.pop(), next_step(runtime))
+        return next_step(runtime)
 
     def _lacks_buffers(self) -> bool:
         """Whether UCX had no memory to send or receive with on what it had chosen: it tries for ever, and may have had
@@ -198,7 +220,7 @@ class Run:
         local = [path for path in paths if path.b is not None]
         processes = self._parts.processes
         silent = (self._ranks() or 0) - sum(1 for p in processes if p.endpoints or p.mtl or p.openib or p.provider)
-        if silent > 0 and paths and not self._parts.tables:
+        if silent > 0 and paths and not self._parts.tables and not all(path.is_partial for path in paths):
             self._tell_silent(silent)
         if other:
             cited = self._cite(other, book)
@@ -206,6 +228,8 @@ class Run:
             if len(self._hosts) < 2 and any(path.needs_hosts for path in other):
                 return "unknown", ()
             is_split = verdict == "mixed" and all(path.word == "mixed" for path in other)  # by size, in each process
+            if any(path.is_partial for path in other):
+                return verdict, self._pairs(local, book)
             if len(self._hosts) > 2 or (verdict in ("unknown", "mixed") and not is_split):
                 return verdict, self._pairs(local, book)
             a, b = sorted((self._hosts[0], self._hosts[-1]))
@@ -216,25 +240,7 @@ class Run:
         if local:
             verdict = words.combine(path.word for path in local) if self._is_one_host() else "unknown"
             return verdict, self._pairs(local, book)
-        return self._by_pml(book)
-
-    def _by_pml(self, book: Book) -> _Answer:
-        """Only the pml is known: ob1 on one host moves data through shared memory, unless that is switched off.
-
-        Its line names no transport, and a parameter file that is not seen here may leave TCP alone, so it is cited as a
-        candidate: what was seen to move is stronger.
-        """
-        chosen = [process.pml for process in self._parts.processes if process.pml]
-        is_told = self._known.hosts == 1 or self._known.ranks is not None
-        if len(chosen) < 2 or not is_told or not self._is_one_host():
-            return "unknown", ()
-        if any(name not in BTL_PMLS for name, _ in chosen):
-            return "unknown", ()
-        if any(leaves_no_shared_memory(setting) for setting, _ in self._settings("ompi")):
-            return "unknown", ()
-        host = self._hosts[0]
-        cited = tuple(book.cite(mark, "candidate", "shm") for _, mark in chosen[:2])
-        return "shm", (Pair(host, host, "shm", (), cited),)
+        return "unknown", ()
 
     def _tell_silent(self, silent: int) -> None:
         text = f"{silent} of {self._ranks()} ranks said nothing of their transport"
@@ -305,8 +311,8 @@ class Run:
             reason = reason_of(failure)
             if failure.topic == "pml-mismatch" and version == "4.1.1":
                 reason = "ucxrace"
-            elif failure.topic == "ib-port-refused" and version in ("4.0.0", "4.0.1"):
-                reason = None  # these print it although they use UCX
+            elif failure.topic == "ib-port-refused" and (version in ("4.0.0", "4.0.1") or self._has_ucx()):
+                reason = None  # these versions print it although they use UCX
             elif failure.topic == "ib-port-refused" and (failure.device or "").startswith("hfi1_"):
                 reason = None  # Omni-Path's way is PSM2, with or without UCX
             elif failure.topic == "no-provider" and any(
@@ -327,6 +333,13 @@ class Run:
         if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
             why.setdefault("ucxlist", []).extend((mark, "failure") for mark in refused)
         return why
+
+    def _has_ucx(self) -> bool:
+        """Whether the build has UCX: pml ucx was loaded, or speaks."""
+        return any(
+            p.support or (p.pml and p.pml[0] == "ucx") or "ucx" in p.components.get("pml", {})
+            for p in self._parts.processes
+        )
 
     def _build(self) -> dict[str, list[tuple[Mark, str]]]:
         """That the build has nothing for an HCA, where ``ompi_info`` has listed all of it."""

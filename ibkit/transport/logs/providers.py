@@ -21,6 +21,7 @@ from ibkit.transport.logs.processes import Launches
 from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, denies_shared_memory
 
+_LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
 #: The old fabrics of Intel MPI, MVAPICH2's channel; all others are providers of libfabric. dapl and ofa are verbs; tmi
 #: is PSM, PSM2 or MX, which its own line tells.
 _NAMES = {"dapl": "rdma", "ofa": "rdma", "rdma": "rdma", "rdssm": "rdma", "tmi": "unknown"}
@@ -30,6 +31,13 @@ _STEPS = {
     "psm3": "psm3 is verbs or plain sockets: run again with PSM3_IDENTIFY=1, which names its device",
     "ofi": "run again with I_MPI_DEBUG=3, which names libfabric's provider",
     "tmi": "run again with I_MPI_DEBUG=5, which names TMI's provider",
+    "ch3:nemesis": "configure names nemesis's network module: put all that mpichversion prints into the log",
+}
+#: What shows on one host that the ranks share memory, which a variable of their environment may deny.
+_SHARING_STEPS = {
+    "Intel MPI": "run again with I_MPI_DEBUG=5, which lists the variables (I_MPI_FABRICS, I_MPI_SHM)",
+    "MVAPICH2": "run again with MV2_SHOW_ENV_INFO=2, which lists MV2_USE_SHARED_MEM",
+    "MPICH": f"run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), or {_LIVE_STEP}",
 }
 _HOSTS_STEP = {
     "Intel MPI": "run again with I_MPI_DEBUG=3, whose table of ranks shows how many hosts there are",
@@ -37,7 +45,6 @@ _HOSTS_STEP = {
 }
 _SPEAKERS = {"ompi": "Open MPI", "intel": "Intel MPI", "ucx": "UCX"}
 _OPENMPI_STEP = "run again with --mca pml_base_verbose 100 --mca btl_base_verbose 100"
-_LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
 _ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
 #: MVAPICH2's names of adapters that are not InfiniBand's or RoCE's, or that are InfiniBand's only (mv2_hca_detect.c).
 _HCAS = {
@@ -47,9 +54,6 @@ _HCAS = {
 #: Libraries whose own word counts where the MPI above them has none.
 _LIBRARIES = frozenset(("libfabric", "psm3"))
 #: Fatal failures of a start: no data was moved yet.
-#: MPIs whose ranks on one host share memory unless a setting denies it (their manuals: I_MPI_FABRICS=shm:ofi, ch4's and
-#: ch3's shared memory modules, MV2_USE_SHARED_MEM=1 are the defaults). Before 2019 Intel MPI names its fabrics.
-_SHARING = frozenset(("Intel MPI", "MPICH", "Cray MPICH", "MVAPICH2"))
 _AT_START = frozenset(("init-failed", "no-provider", "no-fabric", "no-port", "unreachable"))
 _MAX_FACTS = 200_000
 
@@ -60,6 +64,8 @@ class Group(NamedTuple):
     providers: list[tuple[Provider, Mark]]
     places: list[tuple[RankPlace, Mark]]
     shared_memory: list[Mark]
+    #: Whether they cannot talk by anything else.
+    is_shared_only: bool = False
 
     @property
     def first(self) -> Mark:
@@ -111,6 +117,7 @@ class Evidence:
                     group.places.append((fact, mark))
                 case _:
                     group.shared_memory.append(mark)
+                    groups[key] = group._replace(is_shared_only=group.is_shared_only or fact.is_only)
         spoken = [groups[key] for key in sorted(groups) if groups[key].providers or groups[key].shared_memory]
         own = [group for group in spoken if group.shared_memory or not _are_libraries(group.providers)]
         builds = [(fact, mark) for fact, mark in self.facts if isinstance(fact, Build)]
@@ -129,6 +136,8 @@ class Context(NamedTuple):
     ranks: int | None
     hosts: int | None
     names: tuple[str, ...] = ()
+    #: How many lines each log has, by its order.
+    lines: Mapping[int, int] = {}
 
 
 def layers(evidence: Evidence, launches: Sequence[Mark], context: Context, book: Book) -> list[Layer]:
@@ -171,21 +180,23 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     name = speakers[0] if speakers else "libfabric" if group.providers else "Intel MPI"
     hosts = _hosts(group) or context.names
     count = len(hosts) or _hosts_by_place(group) or context.hosts
-    if count == 1 and len(group.places) == 1 and context.ranks != 1 and context.hosts != 1:
-        count = None  # one row of a table that was cut
+    if group.is_shared_only and not group.providers and count is None:
+        count = 1
+    elif count == 1 and group.places and not group.is_shared_only and not _is_whole(group, context):
+        count = None  # ranks whose rows are missing may be elsewhere
     ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
     carriers = _carriers(group.providers)
     named = {_word(provider): (provider, mark) for provider, mark in carriers}
     built = [(provider, mark) for provider, mark in carriers if mpi_builds.is_build(provider)]
     settings = [setting for setting, _ in in_force(context.settings)]
-    sharing = [mark for p, mark in built if mpi_builds.shares_memory(p, settings)]
-    if not built and count == 1 and not group.shared_memory and not any(map(denies_shared_memory, settings)):
-        sharing = _sharing_by_default(group, context.ranks)
-    group = group._replace(shared_memory=[*group.shared_memory, *sharing])
+    if any(map(denies_shared_memory, settings)):
+        group = group._replace(shared_memory=[])
+    elif count == 1:
+        group = group._replace(shared_memory=group.shared_memory or _signs_of_sharing(group, context))
     verdict, step = _verdict(group, name, named, count)
-    if doubt := _doubt(carriers, context):
+    if doubt := _doubt(carriers, context) or _unheard(carriers, context):
         verdict, step, named = "unknown", doubt, {}
-    cited = [book.cite(mark, "selection", word) for word, (_, mark) in named.items() if count != 1]
+    cited = [book.cite(mark, "selection", word) for word, (_, mark) in named.items() if count != 1 or verdict == word]
     pairs: tuple[Pair, ...] = ()
     if verdict == "shm":
         cited = [book.cite(mark, "selection", "shm") for mark in group.shared_memory[:2]]
@@ -214,14 +225,49 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     )  # fmt: skip
 
 
-def _sharing_by_default(group: Group, ranks: int | None) -> list[Mark]:
-    """Lines that show all ranks on one host, or else the MPI, where that MPI's ranks share memory by default."""
-    if not all(provider.runtime in _SHARING and provider.below != "fabric" for provider, _ in group.providers):
-        return []
+def _is_whole(group: Group, context: Context) -> bool:
+    """Whether a table of ranks, all on one host, has a row for each rank of the job.
+
+    Where nothing tells how many these are: the rows begin with rank 0, none is missing between them, and the log goes
+    on behind the last one. It may have been read while the job still printed it.
+    """
     numbers = {place.rank for place, _ in group.places}
-    if numbers and numbers != set(range(max(ranks or 0, len(numbers)))):
-        return []  # rows are missing: those ranks may be elsewhere
-    return [mark for _, mark in group.places] or [mark for _, mark in group.providers]
+    if context.hosts == 1:
+        return True
+    if numbers != set(range(len(numbers))):
+        return False
+    if context.ranks is not None or context.hosts is not None:
+        return context.ranks == len(numbers)
+    return _goes_on([mark for _, mark in group.places], context)
+
+
+def _goes_on(marks: Sequence[Mark], context: Context) -> bool:
+    """Whether the log goes on behind these lines, by more than what a launcher says of the end."""
+    last = max(marks, key=lambda mark: (mark.order, mark.line))
+    ends = [mark.line - _LAST_WORDS for failure, mark in context.failures if failure.is_fatal and last.is_before(mark)]
+    return last.line < min([context.lines.get(last.order, 0), *ends])
+
+
+#: As many lines of a launcher's last words may stand before the one that tells what happened (Hydra's box).
+_LAST_WORDS = 10
+
+
+def _signs_of_sharing(group: Group, context: Context) -> list[Mark]:
+    """Lines by which ranks on one host share memory, though none says so.
+
+    MPICH numbers the ranks of a host, and where shared memory is denied each rank is a host of its own
+    (src/util/mpir_nodemap.h). Intel MPI at level 5 lists its variables: it shares memory unless one denies it.
+    """
+    locals_ = [mark for place, mark in group.places if place.runtime == "MPICH" and place.local_rank is not None]
+    if len(locals_) > 1:
+        return locals_
+    own = [mark for setting, mark in context.settings if setting.runtime == "intel" and _STARTUP in mark.text]
+    levels = [mark for setting, mark in context.settings if setting.name == "I_MPI_DEBUG" and _STARTUP in mark.text]
+    is_intel = all(provider.runtime == "Intel MPI" and provider.below is None for provider, _ in group.providers)
+    return levels if is_intel and levels and _goes_on(own, context) else []
+
+
+_STARTUP = "MPI startup(): "
 
 
 def _verdict(
@@ -231,7 +277,9 @@ def _verdict(
     if hosts == 1:
         if group.shared_memory:
             return "shm", None
-        step = "run again with I_MPI_DEBUG=10" if runtime == "Intel MPI" else _LIVE_STEP
+        if named and all(provider.provider == "ch3:sock" for provider, _ in named.values()):
+            return words.combine(named), None  # which has sockets and nothing else
+        step = _SHARING_STEPS.get(runtime, _LIVE_STEP)
         return "unknown", f"one host, and nothing says that its ranks share memory: {step}"
     if hosts is None:
         return "unknown", _HOSTS_STEP.get(runtime, _ANY_HOSTS_STEP)
@@ -272,6 +320,15 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     if "Open MPI" in others and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
         return f"Open MPI opens libfabric before it chooses: {_OPENMPI_STEP}"
     return None
+
+
+def _unheard(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str | None:
+    """Why libfabric's own word is not that of the job: each process tells what it opened itself, and one spoke."""
+    if context.ranks is None or any(p.runtime != "libfabric" or p.said.pid is None for p, _ in carriers):
+        return None
+    if len({(mark.order, provider.said.pid) for provider, mark in carriers}) != 1 or context.ranks == 1:
+        return None
+    return f"1 of {context.ranks} ranks told what it opened: run again with FI_LOG_LEVEL=info on all ranks"
 
 
 def _hosts(group: Group) -> tuple[str, ...]:

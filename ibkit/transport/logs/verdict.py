@@ -27,6 +27,7 @@ from ibkit.parsers.job_facts import (
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_scanner import MAX_FACTS
 from ibkit.parsers.nccl import NcclFact
+from ibkit.sources.shared_reading import SharedReading
 from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
@@ -92,7 +93,7 @@ class _Heap:
 
     def read(self, log: Log, file: File) -> None:
         """Take the facts of one log. What cannot be read to its end is a problem."""
-        with closing(log.open()) as stream:
+        with closing(SharedReading(log.open())) as stream:
             facts = JobLog(stream)
             try:
                 for fact in facts:
@@ -121,10 +122,12 @@ class _Heap:
             from copy import deepcopy
 
             others.append(deepcopy(self))
-        for heap, which in zip((self, *others), (1, 2), strict=False):
-            for ending in endings:
-                for fact in ending[which]:
-                    heap._sort(fact, ending[0])
+        for file, sure, whole in endings:
+            for fact in sure:
+                self._sort(fact, file)
+            for other in others:
+                for fact in whole:
+                    other._sort(fact, file)
         return [self, *others]
 
     def _sort(self, fact: Fact, file: File) -> None:
