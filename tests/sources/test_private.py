@@ -53,6 +53,18 @@ def test_a_memory_map_leaves_libraries_once() -> None:
     ]  # fmt: skip
 
 
+def test_a_segment_by_which_mpich_starts_is_not_one_that_it_sends_through() -> None:
+    """MPICH 4.0 over UCX has 4 KiB; with memory for messages 83 MB, as seen of a job of 4.1."""
+    lines = [
+        b"40042000-40043000 rw-s 00000000 00:16 18                       /dev/shm/mpich_shar_tmpOdEUga (deleted)",
+        b"7feafebf7000-7feb03afc000 rw-s 00000000 00:16 19               /dev/shm/mpich_shar_tmpMCilHL (deleted)",
+        b"7feb03afc000-7feb03afd000 rw-s 00000000 00:16 20               /dev/shm/vader_segment.nodea.0.1.0",
+    ]
+    assert reduced_file("/proc/7/maps", b"\n".join(lines)).split(b"\n") == [
+        b"00:16 19 /dev/shm/mpich_shar_tmpMCilHL (deleted)", b"00:16 20 /dev/shm/vader_segment.nodea.0.1.0",
+    ]  # fmt: skip
+
+
 def test_open_files_leave_device_nodes() -> None:
     entries = (
         Entry("0", "link", "/home/ann/mail"), Entry("3", "link", "/dev/infiniband/uverbs0"),

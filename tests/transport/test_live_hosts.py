@@ -345,6 +345,45 @@ def test_ports_that_are_down_are_the_reason() -> None:
     assert reason.id == "noport"
 
 
+@pytest.mark.parametrize(
+    ("devices", "ids"),
+    [
+        ("mlx5_1:1", ["wrongdev"]),
+        ("mlx5_0:2,eth0", ["wrongdev"]),
+        ("mlx5_1:1,mlx5_0:1", []),  # one of them is there
+        ("mlx5_1:1,mlx5_0", []),
+        ("mlx5_1:1,all", []),
+        ("^mlx5_1:1", []),
+        ("mlx5_[1-3]:1", []),
+        ("eth0:1", []),  # an interface, and its alias
+    ],
+)
+def test_a_device_that_the_host_does_not_have_is_the_reason(devices: str, ids: list[str]) -> None:
+    hosts = talking("eth0", hca=True)
+    hosts[0].files["/proc/89/environ"] += f"\0UCX_NET_DEVICES={devices}"
+    answer = judged(*hosts)
+    assert (answer.verdict, answer.status) == ("tcp", "fallback")
+    assert [reason.id for reason in answer.layers[0].reasons] == ids
+    hosts[0].files["/proc/89/maps"] = "/usr/lib/libmpi.so.40"  # no UCX, whose setting it is
+    assert judged(*hosts).layers[0].reasons == ()
+
+
+def test_ranks_that_may_lock_no_memory_and_have_the_device_open_send_nothing() -> None:
+    """UCX 1.13 asks for ever for memory for its first messages; its queue pair for datagrams is in RTS by then."""
+    host = Seen("n1", 0).with_queue_pairs([GSI, qp(118, None, None, None, kind="UD")], [GSI])
+    host.files["/proc/89/limits"] = LIMITS.format(soft="65536", hard="65536")
+    answer = judged(host)
+    (layer,) = answer.layers
+    assert (layer.verdict, layer.status, [reason.id for reason in layer.reasons]) == (
+        "unknown", "undecided", ["memlock"],
+    )  # fmt: skip
+    assert "65536 bytes" in answer.evidence[layer.reasons[0].evidence[0] - 1].text
+    connected = qp(9, 8, 0, 0)
+    assert judged(host.with_queue_pairs([GSI, connected], [GSI, connected])).layers[0].reasons == ()  # it could
+    host.contexts = "[]"
+    assert judged(host.with_queue_pairs([GSI], [GSI])).layers[0].reasons == ()  # it has not tried to
+
+
 def test_a_setting_is_named_before_all_else() -> None:
     hosts = talking("eth0", hca=True)
     hosts[0].files["/proc/89/environ"] += "\0UCX_TLS=tcp"
