@@ -71,13 +71,14 @@ def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -
         fix = fix_for(reason.id, layer.runtime, layer.version, places)
         if reason.id == "wrongtls":
             texts = [by_id[number].text for number in reason.evidence if number in by_id]
-            named = dict.fromkeys(
-                name for text in texts for name in tcp_settings(text, layer.version, is_one_host=is_one_host)
-            )
-            if named and all(name.startswith("UCX_") for name in named):
+            named: dict[str, str] = {}
+            for text in texts:
+                for name in tcp_settings(text, layer.version, is_one_host=is_one_host):
+                    named.setdefault(_plain(name), name)
+            if named and all(name.startswith("UCX_") for name in named.values()):
                 fix = fix_for(reason.id, "UCX", None, places)  # it is no matter of the MPI above
             if named:
-                fix = fix.replace("remove the setting", f"remove {', '.join(named)}", 1)
+                fix = fix.replace("remove the setting", f"remove {', '.join(named.values())}", 1)
         hosts = tuple(dict.fromkeys(map(spelled, reason.hosts)))
         return reason._replace(fix=fix, hosts=hosts)
 
@@ -108,6 +109,11 @@ def _weight(fix: Fix, runtime: str | None, places: Sequence[str]) -> tuple[int, 
 def _key(version: str) -> list[int]:
     """``4.1.4``, ``2.19.3+cuda12.2``, ``2018 Update 3`` as numbers that can be compared."""
     return [int(number) for number in _NUMBERS.findall(version.split("+")[0])[:4]]
+
+
+def _plain(setting: str) -> str:
+    """One form of a parameter on a command line, in the environment and in a file."""
+    return setting.removeprefix("--mca ").removeprefix("OMPI_MCA_").replace(" ", "=", 1)
 
 
 _WORDS = re.compile(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from support.job_logs import SOCKET, bml_lines, judged, layer_of, nccl_lines, text
 
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 from ibkit.transport.catalogue import ENTRIES, NOISE, REASON
-from ibkit.transport.fixes import PLACES, fix_for, places_of, tcp_settings
+from ibkit.transport.fixes import PLACES, fitted, fix_for, places_of, tcp_settings
 from ibkit.transport.reasons import _TOPICS
 
 MEMLOCK = (
@@ -132,3 +133,12 @@ def test_a_reason_names_the_ranks_that_lost_it() -> None:
     refused = text(nccl_lines(network="Socket", before=("NET/IB : No device found.", "Using network Socket")))
     (reason,) = layer_of(judged(refused), "nccl").reasons
     assert (reason.hosts, reason.ranks) == (("n01", "n02"), (0, 1, 2, 3))
+
+
+def test_a_parameter_that_is_told_twice_is_removed_once() -> None:
+    texts = ("mpirun --mca btl ^vader ./a", "[n1:7] btl=^vader (environment)", "pml = ^ucx", "OMPI_MCA_pml=^ucx")
+    evidence = tuple(Evidence(number, "configuration", "a", number, text) for number, text in enumerate(texts, 1))
+    reason = Reason("wrongtls", "", "", tuple(one.id for one in evidence))
+    layer = Layer("mpi", "tcp", "by-configuration", runtime="Open MPI", hosts=("n1",), reasons=(reason,))
+    answer = fitted(JobVerdict("a", "tcp", "by-configuration", (layer,), evidence))
+    assert answer.layers[0].reasons[0].fix.startswith("remove --mca btl ^vader, pml=^ucx if RDMA is wanted")

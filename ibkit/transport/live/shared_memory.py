@@ -10,8 +10,6 @@ from ibkit.transport.live.moves import Part
 from ibkit.transport.live.pairs import is_another
 from ibkit.transport.settings import denies_ucx_shared_memory, leaves_no_shared_memory
 
-#: Variables that forbid shared memory, or may do so by what they leave out.
-_MAY_FORBID = ("MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES", "PSM2_DEVICES", "PSM3_DEVICES")
 _SYSTEM_V = "/SYSV"
 _UCX = "/libuct"
 #: What is mapped in common where it is used for other things than messages, too.
@@ -30,13 +28,9 @@ def uses_shared_memory(part: Part, settings: Iterable[Setting]) -> bool:
         return False
     if part.is_hidden:
         return False
-    if any(_may_forbid(one) for one in settings):
+    if any(leaves_no_shared_memory(one) or denies_ucx_shared_memory(one) for one in settings):
         return False
     return _shows_no_socket(part) and _are_joined(part)
-
-
-def _may_forbid(setting: Setting) -> bool:
-    return leaves_no_shared_memory(setting) or denies_ucx_shared_memory(setting) or setting.name in _MAY_FORBID
 
 
 def have_no_common_memory(part: Part) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ibkit.collectors.pci import rdma_adapters
 from ibkit.sources.site import Host
 from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
@@ -28,6 +29,7 @@ def read_hosts(hosts: Iterable[Host], links: Links) -> KnownHosts:
         links.add_ports(found)
         has_active_port |= any(port.state == "Active" for hca in found.hcas for port in hca.ports)
         listing = host.source.list("/sys/class/infiniband")
-        if not found.hcas and (listing.entries == () or listing.error == "ENOENT"):
+        has_no_device = not found.hcas and (listing.entries == () or listing.error == "ENOENT")
+        if has_no_device and not rdma_adapters(host.source):  # one without its driver has no device
             without.add(short_name(host.name))
     return KnownHosts(frozenset(without), has_active_port)
