@@ -13,7 +13,8 @@ from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, UnreadableInput
 from ibkit.export.cache_check import COLUMNS, check_document, check_rows
 from ibkit.model.findings import CRITICAL, INFO, Fact, Finding
-from ibkit.parsers.base import Problem
+from ibkit.parsers import Format, identify
+from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.resolve.acm_export import ADDR_NAME, HOSTS_NAME, OPTS_NAME, ROUTE_NAME
 from ibkit.resolve.cache import AddressCache
 from ibkit.resolve.lint import AcmFiles, Known, lint
@@ -21,6 +22,8 @@ from ibkit.resolve.view import View, host_of
 from ibkit.sources.base import NOT_RECORDED, Source, to_text
 from ibkit.sources.raw import read_raw
 
+#: How much of a text is looked at to tell whose it is.
+_IDENTIFY_CHARS = 1 << 20
 _KINDS = {"hosts": HOSTS_NAME, "addr": ADDR_NAME, "opts": OPTS_NAME, "routes": ROUTE_NAME}
 #: What each of the files is called, in full or in part.
 _NAMES = {"hosts": "hosts", "addr": "addr", "opts": "opt", "routes": r"route|path-records"}
@@ -100,7 +103,20 @@ def _kind_of(path: str, text: str) -> str:
     kinds = [kind for kind, pattern in _NAMES.items() if re.search(pattern, name)]
     if len(kinds) == 1:
         return kinds[0]
-    return next((kind for kind, pattern in _CONTENT.items() if pattern.search(text)), "hosts")
+    found = next((kind for kind, pattern in _CONTENT.items() if pattern.search(text)), None)
+    if found is None and (other := _other_tool(text)):
+        files = ", ".join(_KINDS.values())
+        raise UnreadableInput(f"{path}: this is {other.tool} output, {other.reader}; `ibkit cache check` reads {files}")
+    return found or "hosts"
+
+
+def _other_tool(text: str) -> Format | None:
+    """Of which other tool a text is; None for one of ibacm's, and for what nobody knows."""
+    try:
+        found = identify(text[:_IDENTIFY_CHARS])
+    except NotThisFormat:
+        return None
+    return None if found.tool in _KINDS.values() else found
 
 
 def _installed(source: Source, problems: list[Problem]) -> AcmFiles:

@@ -93,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
         return _explain(args.explain)
     if not args.nagios:
         return _run(args)
+    if args.json or args.csv:
+        raise IbkitError("--nagios prints one line for monitoring: leave out --json and --csv, or --nagios")
     try:
         return _run(args)
     except IbkitError as error:  # its exit status would be that of a critical state

@@ -7,6 +7,7 @@ import re
 
 from ibkit.collectors.local_ports import chosen_entrance
 from ibkit.collectors.mad_tools import Through
+from ibkit.collectors.sysfs import CLASS
 from ibkit.errors import IbkitError
 from ibkit.sources.site import Site
 
@@ -25,6 +26,10 @@ def through_of(args: argparse.Namespace, site: Site) -> Through:
     through = Through(args.device, args.port)
     if site.origin.kind == "raw" and any(through):
         raise IbkitError("--device and --port choose whom to ask; a tool's saved output has been asked already")
+    if site.origin.kind != "live" and args.device:
+        devices = sorted({name for host in site.hosts for name in host.source.list(CLASS).names})
+        if devices and args.device not in devices:
+            raise IbkitError(f"--device {args.device}: no host here has such a device; there are {', '.join(devices)}")
     return chosen_entrance(site.subnet, through)
 
 

@@ -94,6 +94,9 @@ def _not_run(answer: CommandAnswer) -> tuple[str, str] | None:
     if answer.failure == DENIED:
         return "tool-denied", f"{tool} could not be started: look at its permissions and at the limit of processes"
     if answer.failure == NOT_RECORDED:
+        if "-C" in answer.argv:
+            way = f"{tool} was not asked through {answer.argv[answer.argv.index('-C') + 1]} when this was recorded"
+            return NOT_RECORDED, f"{way}: leave out --device and --port, or record it on a host that has such a device"
         return NOT_RECORDED, f"no output of {tool} is recorded here: record it with `ibkit capture`"
     if answer.failure == TIMEOUT:
         time = f"in {answer.seconds:.0f} s" if answer.seconds else "in its time"  # a capture need not tell

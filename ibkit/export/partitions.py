@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ibkit.model.ids import PKey
-from ibkit.model.node_set import can_fold, fold, natural
+from ibkit.model.node_set import can_fold, folded, natural
 from ibkit.model.partitions import (
     MAX_GROUPS,
     Group,
@@ -107,7 +107,7 @@ def folded_names(ports: Iterable[PortKeys]) -> list[str]:
     for (before, behind), parts in sets.items():
         foldable = [part for part in parts if can_fold(part)]
         odd = sorted({part for part in parts if not can_fold(part)})
-        texts += [f"{before}{part}{behind}" for part in ([fold(foldable)] if foldable else []) + odd]
+        texts += [f"{before}{part}{behind}" for part in folded(foldable) + odd]
     return sorted(texts, key=natural)
 
 

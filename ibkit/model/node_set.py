@@ -57,6 +57,11 @@ def fold(names: Iterable[str]) -> str:
     >>> fold(["n2", "n10", "n1", "login1", "n3"])
     'login1,n[1-3,10]'
     """
+    return ",".join(folded(names))
+
+
+def folded(names: Iterable[str]) -> list[str]:
+    """The parts of the short form, which ``fold`` joins. Raises BadNodeSet as it does."""
     sets: list[_Parts] = []
     for name in sorted(set(names), key=natural):
         if not can_fold(name):
@@ -65,7 +70,7 @@ def fold(names: Iterable[str]) -> str:
     longest = max(map(len, sets), default=0)
     for place in range(longest - 1 - longest % 2, 0, -2):
         sets = _merged(sets, place)
-    return ",".join("".join(_written(parts)) for parts in sets)
+    return ["".join(_written(parts)) for parts in sets]
 
 
 def can_fold(name: str) -> bool:

@@ -73,6 +73,10 @@ READS = tuple(
     )
 )  # fmt: skip
 
+#: The kind of the problem that the host's ports are Ethernet.
+NO_INFINIBAND = "no-infiniband"
+_ELSEWHERE = "run `ibkit check` on a host of an InfiniBand fabric"
+_MEND = "mend that, then run it again"
 _RECORD = "record it with `ibkit capture`, or run `ibkit check` on a host of the fabric"
 #: More switches than these are not asked for their forwarding tables without a word: each takes a tenth of a second.
 MAX_SWITCHES = 48
@@ -184,7 +188,12 @@ def seconds_between(earlier: Origin, later: Origin) -> float:
     if any(time.tzinfo is None for time in times):
         raise IbkitError("the time in a manifest has no zone, so captures cannot be compared; add it, such as +00:00")
     seconds = (times[1] - times[0]).total_seconds()
-    if seconds <= 0:
+    if seconds == 0:
+        raise IbkitError(
+            f"--since {earlier.label} and what it is compared with were recorded at the same time, {later.time}: "
+            "between two captures, time must have passed"
+        )
+    if seconds < 0:
         raise IbkitError(f"--since {earlier.label} is not earlier than {later.label}: exchange --from and --since")
     return seconds
 
@@ -306,8 +315,13 @@ class _Parts:
     def partitions(self, partitions: Partitions) -> Partitions | None:
         """The P_Key tables. That nobody may read them is usual, so it makes no diagnosis incomplete."""
         if not partitions.ports:
-            why = next((p.text for p in partitions.problems if p.kind != NOT_RECORDED), "there is no record of them")
-            self.lacks[PARTITIONS] = Lack(f"the P_Key tables of the ports: {why}", _RECORD)
+            told = next((one for one in partitions.problems if one.kind != NOT_RECORDED), None)
+            if told is None:
+                self.lacks[PARTITIONS] = Lack("the P_Key tables of the ports: there is no record of them", _RECORD)
+            elif told.kind == NO_INFINIBAND:
+                self.lacks[PARTITIONS] = Lack(told.text, _ELSEWHERE)
+            else:
+                self.lacks[PARTITIONS] = Lack(f"the P_Key tables of the ports: {told.text}", _MEND)
             return None
         self._seen(PARTITIONS, f"P_Key tables of {counted(len(partitions.ports), 'port')}", partitions.complete)
         return partitions
@@ -316,6 +330,9 @@ class _Parts:
         """The forwarding tables. Each switch is asked for its own, so those of many are looked at only where somebody
         asks for them; in a capture, too, for it shall show what the live run showed.
         """
+        if not fabric.nodes and FABRIC in self.lacks:
+            self.lacks[ROUTES] = self.lacks[FABRIC]
+            return None
         if fabric.number_of(SWITCH) > MAX_SWITCHES and not asked:
             why = f"the forwarding tables of {fabric.number_of(SWITCH)} switches were not asked for"
             self.lacks[ROUTES] = Lack(why, "`ibkit check --rule routes`")
@@ -378,8 +395,8 @@ class _Parts:
         failed = [problem for problem in problems if problem.kind != NOT_RECORDED]
         if not failed:
             self.lacks[part] = Lack(f"there is no record of {what}", _RECORD)
-        elif failed[0].kind == "no-infiniband":
-            self.lacks[part] = Lack(failed[0].text, "run `ibkit check` on a host of an InfiniBand fabric")
+        elif failed[0].kind == NO_INFINIBAND:
+            self.lacks[part] = Lack(failed[0].text, _ELSEWHERE)
         else:
-            self.lacks[part] = Lack(f"{what}: {failed[0].text}", "mend that, then run it again")
+            self.lacks[part] = Lack(f"{what}: {failed[0].text}", _MEND)
             self._seen(part, failed[0].text, False)

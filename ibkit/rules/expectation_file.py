@@ -167,11 +167,26 @@ def from_toml(text: str, path: str) -> Expectations:
         top = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        line = int(found[1]) if found else None
+        if line is not None and (bad := _no_day(reader.line(line))):
+            reader.fail_at(line, f"{bad} is no day of the calendar", "write one as 2027-01-31")
         what = str(error).split(" (at ")[0]
-        reader.fail_at(int(found[1]) if found else None, f"not TOML: {what}", "mend that line")
+        reader.fail_at(line, f"not TOML: {what}", "mend that line")
     except RecursionError:
         reader.fail_at(None, "not TOML that anybody wrote: nested too deep", "write it with `ibkit expect init`")
     return reader.expectations(top)
+
+
+def _no_day(line: str) -> str | None:
+    """A date in a line that there is not; TOML's reader says of one that the line should have ended before."""
+    from datetime import date
+
+    for found in re.finditer(r"(?<![\d\"'-])\d{4}-\d{2}-\d{2}(?![\d\"'-])", line):
+        try:
+            date.fromisoformat(found[0])
+        except ValueError:
+            return found[0]
+    return None
 
 
 class _Reader:
@@ -180,6 +195,10 @@ class _Reader:
     def __init__(self, text: str, path: str) -> None:
         self._lines = text.splitlines()
         self._path = path
+
+    def line(self, number: int) -> str:
+        """A line by its number."""
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     def expectations(self, top: dict[str, Any]) -> Expectations:
         known = (

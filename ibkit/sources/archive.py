@@ -144,7 +144,20 @@ def _walk(path: str) -> Iterator[tuple[str, Member]]:
             if len(file.read(MAX_PADDING_BYTES)) == MAX_PADDING_BYTES:  # and gzip checks its sum at its end
                 raise ValueError("it goes on behind its end")
     except (OSError, EOFError, ValueError, zlib.error) as error:
+        if not seen and _is_packed_text(path):
+            text = "packed with gzip, and what is in it is no capture; unpack it (gunzip), and give the text"
+            raise UnreadableInput(f"{path}: {text}") from error
         raise _damaged(path, error) from error
+
+
+def _is_packed_text(path: str) -> bool:
+    """Whether what a gzip file holds begins like a text: no byte of a tar's header is, behind the name."""
+    try:
+        with _open(path) as file:
+            head = file.read(BLOCK)
+    except (OSError, EOFError, zlib.error):
+        return False
+    return bool(head) and b"\0" not in head
 
 
 def _too_much(path: str) -> UnreadableInput:

@@ -309,3 +309,66 @@ def test_the_page_of_rules_is_theirs(capsys: pytest.CaptureFixture[str]) -> None
     status, out, _ = run(capsys, "check", "--explain", "all")
     assert status == 0
     assert (ROOT / "docs/rules.md").read_text() == out, "write it anew: ibkit check --explain all > docs/rules.md"
+
+
+@pytest.mark.parametrize("output", ["--json", "--csv"])
+def test_nagios_does_not_drop_another_output(capsys: pytest.CaptureFixture[str], output: str) -> None:
+    status, out, err = run(capsys, "--from", FAT_TREE, "check", "--nagios", output)
+    assert (status, out) == (2, "")
+    assert "--nagios prints one line" in err
+
+
+def test_a_capture_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "check", "--from", FAT_TREE, "--since", FAT_TREE)
+    assert status == 2
+    assert "were recorded at the same time" in err
+    assert "exchange" not in err
+
+
+def test_rules_of_one_number_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """R13 is found by one rule, and another one of that number is undecided."""
+    _, out, _ = run(capsys, "--from", FAT_TREE, "check", "--rule", "R13")
+    assert "R13 slower-than-its-like" in out
+    assert "undecided: R13 slower-than-expected: nobody told" in out
+    _, out, _ = run(capsys, "--from", ROCE, "check")
+    (line,) = [line for line in out.splitlines() if line.startswith("undecided: R01 port-initializing, ")]
+    assert "R04, R05" in line, "these have one rule each"
+
+
+def test_partitions_of_a_roce_host_are_not_to_be_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--from", ROCE, "check", "--rule", "not-in-default-partition", "--rule", "R69")
+    assert status == 3
+    assert "run `ibkit check` on a host of an InfiniBand fabric" in out
+    assert "record it" not in out
+
+
+def test_no_such_rule_lists_each_number_once(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = run(capsys, "check", "--explain", "R99")
+    assert err.count("R44") == 1
+
+
+def test_what_is_waived_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "expect.toml"
+    path.write_text('format = "ibkit-expect/1"\n[[waivers]]\nrule = "R05"\nwhere = "*"\nwhy = "known"\n')
+    _, out, _ = run(capsys, "--from", FAT_TREE, "check", "--expect", path)
+    assert "waived, and not shown: 1 of R05 slow-by-configuration" in out
+
+
+@pytest.mark.parametrize(
+    "words", [("--from", "A", "--from", "B", "check"), ("--from", "A", "check", "--from", "B"),
+              ("check", "--from", "A", "--from", "B")],
+)  # fmt: skip
+def test_two_sites_are_not_one(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([{"A": str(FAT_TREE), "B": str(ROCE)}.get(word, word) for word in words])
+    assert ended.value.code == 2
+    assert "--from is given twice" in capsys.readouterr().err
+
+
+def test_a_device_that_a_capture_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "--from", MULTIRAIL, "fabric", "--device", "mlx5_9")
+    assert status == 2
+    assert "no host here has such a device; there are mlx5_0, mlx5_1" in err
+    status, _, err = run(capsys, "--from", FAT_TREE, "fabric", "--device", "mlx5_9")
+    assert status == 3
+    assert "ibnetdiscover was not asked through mlx5_9 when this was recorded: leave out --device" in err

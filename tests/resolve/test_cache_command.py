@@ -247,3 +247,11 @@ def test_hostile_texts_are_shown_as_text(capsys: pytest.CaptureFixture[str], tmp
     assert main(["cache", "show", "--cache", str(tmp_path / "c.db")]) == 0
     out, err = capsys.readouterr()
     assert "\x1b" not in out + err
+
+
+def test_another_tools_output_is_no_file_of_ibacms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = ROOT / "fixtures/tools/ibnetdiscover/tree.txt"
+    assert main(["cache", "check", str(text), "--cache", str(tmp_path / "a.db")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "this is ibnetdiscover output, which is for `ibkit fabric`" in err

@@ -126,6 +126,8 @@ def test_what_is_not_written_is_not_expected() -> None:
         (HEAD + "[[waivers]]\nrule = 'R06'\nwhere = '*'\n", 2, ["without why"]),
         (HEAD + "[[waivers]]\nrule = 'R6'\nwhere = '*'\nwhy = 'x'\n", 3, ["no rule R6"]),
         (HEAD + "[[waivers]]\nrule = 'R06'\nwhere = '*'\nwhy = 'x'\nuntil = 'soon'\n", 6, ["until", "2027-01-31"]),
+        (HEAD + "[[waivers]]\nuntil = 2027-13-31\n", 3, ["2027-13-31 is no day of the calendar", "2027-01-31"]),
+        (HEAD + "[[waivers]]\nuntil = 2027-02-30 # soon\n", 3, ["2027-02-30 is no day"]),
         (HEAD + "standby_managers = -1\n", 2, ["-1"]),
         (HEAD + "standby_managers = true\n", 2, ["True"]),
         (HEAD + "partitions = 1\n", 2, ["[[partitions]]"]),
