@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,25 +49,32 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+READY = "the ring goes round\n"
+
+
 @contextmanager
-def running(cluster: Slurm, *command: str, **more: str) -> Iterator[int]:
-    """The number of a job that goes on meanwhile."""
-    child = subprocess.Popen(
-        command, env={**cluster.environment, **more}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    number = ""
-    try:
-        for _ in range(100):
+def running(cluster: Slurm, *command: str, **more: str) -> Iterator[str]:
+    """The number of a job that goes on meanwhile, from when its ranks have sent to each other."""
+    with tempfile.TemporaryFile("w+b", buffering=0) as out:
+        child = subprocess.Popen(
+            command, env={**cluster.environment, **more}, stdin=subprocess.DEVNULL, stdout=out,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        number = ""
+        try:
+            until(lambda: READY.encode() in os.pread(out.fileno(), 1 << 16, 0))
             number = cluster.run("squeue", "-h", "-t", "R", "-o", "%A").stdout.strip()
-            if number:
-                break
-            time.sleep(0.1)
-        time.sleep(1.5)
-        yield int(number)
-    finally:
-        cluster.run("scancel", "--full", "--signal=KILL", number)
-        child.wait(20)
+            yield number
+        finally:
+            cluster.run("scancel", "--full", "--signal=KILL", *([number] if number else ["--user=root"]))
+            child.wait(30)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end, "the ranks did not send to each other"
+        time.sleep(0.1)
 
 
 def answer(cluster: Slurm, *words: str) -> tuple[int, dict[str, Any], str]:
@@ -80,8 +87,7 @@ def answer(cluster: Slurm, *words: str) -> tuple[int, dict[str, Any], str]:
     ("mpi", "name", "settings", "judged"),
     [
         ("pmix", "openmpi", {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}, (1, "tcp", "by-configuration")),
-        # Its ranks map memory in common, whatever they use it for, and sockets may be the program's own.
-        ("pmi2", "mpich", {"UCX_TLS": "tcp,self"}, (3, "unknown", "undecided")),
+        ("pmi2", "mpich", {"UCX_TLS": "tcp,self"}, (1, "tcp", "by-configuration")),
     ],
 )
 def test_a_running_step(
@@ -94,28 +100,35 @@ def test_a_running_step(
 ) -> None:
     if cluster is None:
         return
-    with running(cluster, "srun", f"--mpi={mpi}", "-n2", str(programs / name), "20", "0", "40", **settings) as number:
+    with running(cluster, "srun", f"--mpi={mpi}", "-n2", str(programs / name), "20", "0", "90", **settings) as number:
         status, document, err = answer(cluster, f"slurm:{number}", "--window", "1")
         step, of_step, _ = answer(cluster, f"slurm:{number}.0", "--window", "1")
+        required, of_prolog, said = answer(cluster, f"slurm:{number}", "--window", "1", "--require", "rdma")
     (layer,) = document["layers"]
     assert (status, layer["verdict"], layer["status"]) == judged, err
     assert layer["ranks"] == 2
     assert {one["rank"] for one in document["evidence"] if one["class"] == "process"} in ({0, 1}, set())
     assert (step, of_step["verdict"]) == judged[:2]
+    assert (required, of_prolog["require"]) == (1, {"wanted": "rdma", "met": False}), said
+    assert "--require rdma is not met: the verdict is tcp" in said
 
 
 def test_a_batch_job_with_its_own_launcher(cluster: Slurm | None, programs: Path, tmp_path: Path) -> None:
     if cluster is None:
         return
-    script = f"mpirun.openmpi --allow-run-as-root {programs}/openmpi 20 0 40"
-    done = cluster.run("sbatch", "-n2", "-o", str(tmp_path / "out"), "--parsable", "--wrap", script)
+    script = f"mpirun.openmpi --allow-run-as-root {programs}/openmpi 20 0 90"
+    out = tmp_path / "out"
+    done = cluster.run("sbatch", "-n2", "-o", str(out), "--parsable", "--wrap", script)
     number = done.stdout.strip()
     try:
-        time.sleep(3)
+        until(lambda: out.exists() and READY in out.read_text())
         status, document, err = answer(cluster, f"slurm:{number}", "--window", "1")
+        required, of_prolog, said = answer(cluster, f"slurm:{number}", "--window", "1", "--require", "ib")
     finally:
         cluster.run("scancel", "--full", "--signal=KILL", number)
     assert (status, document["verdict"], document["status"]) == (0, "shm", "as-expected"), (document, err)
+    assert (required, of_prolog["require"]["met"]) == (3, None), said
+    assert "give the job two hosts" in said
 
 
 def test_a_job_that_is_over_is_said_to_be_nowhere(cluster: Slurm | None) -> None:
