@@ -338,6 +338,24 @@ def test_a_container_without_device_nodes_is_the_reason() -> None:
     assert judged(*hosts).layers[0].reasons == ()
 
 
+@pytest.mark.parametrize(
+    ("modules", "ids"),
+    [
+        (("libuct_cma.so.0.0.0",), ["nolib"]),
+        (("libuct_cma.so.0.0.0", "libuct_ib.so.0.0.0"), []),
+        (("libuct_cma.so.0.0.0", "libuct_ib_mlx5.so.0.0.0"), []),
+        ((), []),  # UCX is linked, and nobody has started it
+    ],
+)
+def test_an_ucx_without_its_module_for_verbs_is_the_reason(modules: tuple[str, ...], ids: list[str]) -> None:
+    """RHEL has it in a package of its own, ucx-ib."""
+    hosts = talking("eth0", hca=True)
+    hosts[0].files["/proc/89/maps"] += "".join(f"\n/usr/lib64/ucx/{module}" for module in modules)
+    answer = judged(*hosts)
+    assert (answer.verdict, answer.status) == ("tcp", "fallback")
+    assert [reason.id for reason in answer.layers[0].reasons] == ids
+
+
 def test_ports_that_are_down_are_the_reason() -> None:
     hosts = talking("eth0", hca=True)
     hosts[0].files[f"{SYS}/ports/1/state"] = "1: DOWN\n"
@@ -550,7 +568,7 @@ def test_real_ranks_on_two_hosts_are_gathered(tmp_path: Path) -> None:
     step = "SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_NTASKS=2"
     program = f"{sys.executable} {SUPPORT}/tcp_rank.py"
     ranks = "\n".join(
-        f'timeout 30 {tmp_path}/agent node{name} "{step} SLURM_PROCID={rank} {program} {rank} 10.99.0.1" '
+        f'timeout 100 {tmp_path}/agent node{name} "{step} SLURM_PROCID={rank} {program} {rank} 10.99.0.1" '
         "</dev/null >/dev/null 2>&1 &"
         for rank, name in enumerate("ab")
     )
@@ -558,11 +576,11 @@ def test_real_ranks_on_two_hosts_are_gathered(tmp_path: Path) -> None:
     gather = f"{check} --hosts nodea,nodeb,nodec --rsh {tmp_path}/agent"
     (tmp_path / "ibkit").write_text(f'#!/bin/sh\ncd {ROOT} && exec {sys.executable} -m ibkit "$@"\n')
     (tmp_path / "ibkit").chmod(0o755)
-    wait = "for i in 1 2 3 4 5 6 7 8 9; do sleep 1; " + gather + f" > {tmp_path}/out; [ $? = 0 ] && break; done"
+    wait = "for i in $(seq 30); do sleep 1; " + gather + f" > {tmp_path}/out; [ $? = 0 ] && break; done"
     (tmp_path / "run").write_text(f"cd {ROOT}\nexport PATH={tmp_path}:$PATH\n{ranks}\n{wait}\ncat {tmp_path}/out\n")
     done = subprocess.run(
         [*BECOME_ROOT, "sh", SUPPORT / "separate_hosts.sh", tmp_path, "sh", tmp_path / "run"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     if not done.stdout and not (tmp_path / "agent").exists():
         warnings.warn(f"no namespaces here: {done.stderr[-200:]}", stacklevel=1)

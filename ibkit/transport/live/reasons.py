@@ -12,6 +12,7 @@ from ibkit.transport.settings import leaves_no_shared_memory, leaves_sockets, le
 #: With so little (64 KiB was Linux's limit for long) no queue pair with buffers can be made (bytes).
 _NO_VERBS_BYTES = 64 << 10
 _UCX = "/libucp"
+_UCX_MODULE, _UCX_VERBS = "libuct_", "libuct_ib"
 #: Of each kind of evidence a line for so many ranks.
 _SHOWN = 5
 
@@ -84,6 +85,13 @@ def of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]
     elif isinstance(facts.memlock, int) and facts.memlock <= _NO_VERBS_BYTES and facts.may_lock is False:
         text = f"Max locked memory {facts.memlock} bytes (soft limit), without CAP_IPC_LOCK"
         yield "memlock", Mark(0, 1, part.place(f"/proc/{pid}/limits"), text, part.host, rank)
+    # UCX keeps each module that it finds when it starts, whatever the hardware.
+    modules = {
+        name for library in facts.libraries or () if (name := library.rpartition("/")[2]).startswith(_UCX_MODULE)
+    }
+    if modules and not any(name.startswith(_UCX_VERBS) for name in modules):
+        text = f"UCX has loaded {', '.join(sorted(modules)[:3])}, and no {_UCX_VERBS}: it has no module for verbs"
+        yield "nolib", Mark(0, 1, part.place(f"/proc/{pid}/maps"), text, part.host, rank)
 
 
 def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
