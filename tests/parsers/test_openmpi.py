@@ -95,7 +95,9 @@ def test_pml_ucx_in_use_and_its_support_level() -> None:
         == "transports only"
     )
     assert only(f"{WHO}common_ucx.c:264  ucx is enabled on any transport or device")[1] == "any"
-    assert only(f"{WHO}pml_ucx.c:197 mca_pml_ucx_open: UCX version 1.13.1")[1:] == ("UCX", "1.13.1")
+    loaded, version = facts(f"{WHO}pml_ucx.c:197 mca_pml_ucx_open: UCX version 1.13.1")
+    assert (loaded[1:], version[1:]) == (("pml", "ucx"), ("UCX", "1.13.1"))
+    assert only(f"{WHO}pml_ucx.c:134 mca_pml_ucx_open")[1:] == ("pml", "ucx")
 
 
 def test_the_pml_mismatch_is_fatal() -> None:
@@ -421,3 +423,30 @@ def test_a_queue_that_cannot_be_made_is_memory_only_where_it_says_so(error: str,
         f"  Local host:  n01\n  Error:       {error}\n  Device:      mlx5_0\n{DASHES}"
     )
     assert isinstance(found, Failure) and (found.topic, found.host, found.device) == (topic, "n01", "mlx5_0")
+
+
+@pytest.mark.parametrize(
+    ("head", "rank"),
+    [
+        ("[[31337,1],3][btl_openib_component.c:3497:handle_wc] ", 3),
+        ("[0,1,3][btl_openib_component.c:1332:btl_openib_component_progress] ", 3),  # 1.2
+        ("", None),
+    ],
+)
+def test_a_broken_queue_pair_names_both_ends(head: str, rank: int | None) -> None:
+    end = "from n01 to: n02 error polling LP CQ with status RETRY EXCEEDED ERROR status number 12 for wr_id 2a opcode 0"
+    fact = only(head + end)
+    assert isinstance(fact, Failure) and fact.said.rank == rank
+    assert fact[1:] == ("ompi", "broken", True, "n01", None, "n02")
+
+
+def test_what_is_flushed_follows_an_error() -> None:
+    assert not facts(
+        "[[31337,1],3][btl_openib_component.c:3497:handle_wc] from n01 to: n02 error polling HP CQ with status "
+        "WORK REQUEST FLUSHED ERROR status number 5 for wr_id 12 opcode 0  vendor error 249 qp_idx 0"
+    )
+
+
+def test_a_name_of_a_pml_that_could_not_be_read() -> None:
+    fact = only(f"{WHO}[[31337,0],1] selected pml ob1, but peer [[31337,0],0] on n02 selected pml \ufffd\ufffd")
+    assert isinstance(fact, Failure) and (fact.topic, fact.detail) == ("pml-mismatch", "ob1, ? on n02")

@@ -145,13 +145,31 @@ def test_version() -> None:
         (ERROR + "ibv_exp_query_device(mlx5_0) returned 38: Function not implemented", "ofed-mismatch", False, None),
         (ERROR + "unable to find specified pkey 0x8001 on mlx5_0:1", "pkey", False, None),
         (ERROR + "there is no valid pkey to use on mlx5_0:1", "pkey", False, None),
-        (HEAD + " ib_device.c:1 UCX  DEBUG no compatible IB ports found for flags 0x4", "no-port", False, None),
+        (HEAD + " ib_device.c:1 UCX  DEBUG no compatible IB ports found for flags 0x0", "no-port", False, None),
+        (ERROR + "Send completion with error: transport retry counter exceeded", "broken", True, None),
+        (
+            "[n01:5101:0:5101] rc_verbs_iface.c:63   FATAL: send completion with error: local protection error",
+            "broken",
+            True,
+            None,
+        ),
+        (
+            "[n01:5101:0:5101]  ud_ep.c:278  Fatal: UD endpoint 0x1 to n02: unhandled timeout error",
+            "connection-lost",
+            True,
+            None,
+        ),
     ],
 )
 def test_failures(text: str, topic: str, is_fatal: bool, device: str | None) -> None:
     fact = only(text)
     assert isinstance(fact, Failure)
     assert (fact.topic, fact.is_fatal, fact.device) == (topic, is_fatal, device)
+
+
+def test_what_a_device_lacks_is_no_dead_port() -> None:
+    """ConnectX-3 has no DC and not mlx5's own way: UCX says so at level debug of ports that it uses with verbs."""
+    assert not facts(HEAD + " ib_device.c:1 UCX  DEBUG no compatible IB ports found for flags 0x4")
 
 
 @pytest.mark.parametrize("link", ["IB", "RoCE"])
@@ -240,4 +258,4 @@ def test_the_message_by_which_a_process_ends_tells_the_link_layer() -> None:
         "[n01:5101:0:5101] ib_mlx5_log.c:171  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)"
     )
     assert isinstance(link, ucx.DeviceLink) and link[1:] == ("mlx5_0:1", "IB")
-    assert isinstance(lost, Failure) and (lost.topic, lost.is_fatal, lost.host) == ("connection-lost", True, "n01")
+    assert isinstance(lost, Failure) and (lost.topic, lost.is_fatal, lost.host) == ("broken", True, "n01")

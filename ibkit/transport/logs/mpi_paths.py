@@ -32,7 +32,7 @@ class Path(NamedTuple):
 
     ``evidence_class`` is path or selection; ``ranks`` are those of a and b. ``is_between``: the line says that b is
     another host; ``needs_hosts``: the line says what another host would be reached by, if there is one;
-    ``is_partial``: others may have been as fine as they are silent.
+    ``is_partial``: who is silent may have talked to others as well.
     """
 
     a: str
