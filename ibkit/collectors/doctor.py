@@ -12,6 +12,7 @@ from ibkit.collectors.doctor_launchers import launcher_checks
 from ibkit.collectors.doctor_ports import port_checks
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.pci import PciAdapter, rdma_adapters
+from ibkit.collectors.sysfs import NETDEV_CLASS
 from ibkit.model.checks import BROKEN, DENIED, LIMITED, MISSING, OK, UNKNOWN, Check, Fix, HostChecks
 from ibkit.model.host import HostHcas
 from ibkit.sources import base
@@ -28,6 +29,10 @@ _SUBSYSTEMS = {"uverbs": "infiniband_verbs", "umad": "infiniband_mad", "rdma_cm"
 #: What libibverbs has known since 2008 (``libibverbs/ibverbs.h``); the kernel has spoken 6 as long.
 MIN_ABI, MAX_ABI = 3, 6
 
+#: Names the file of the driver, or that it is built in, where this kernel has it (kmod).
+_RXE = ("modinfo", "-n", "rdma_rxe")
+#: ``ARPHRD_ETHER`` of the kernel's if_arp.h.
+_ETHERNET = "1"
 #: A tool that only prints its version has no reason to take longer (seconds).
 _TOOL_DEADLINE_SECONDS = 5
 _VERSION = re.compile(r"(?:BUILD VERSION: |iproute2-|version )([0-9A-Za-z.\-]{1,30})")
@@ -80,10 +85,10 @@ def _devices(source: Source, hcas: HostHcas) -> Iterator[Check]:
         yield Check("devices", UNKNOWN, problem.text, "nothing can be said about ports of this host")
         return
     means = "there is nothing for RDMA to run on; captures of other hosts can be looked at (--from)"
-    yield Check("devices", MISSING, problem.text, means, tuple(_ways_to_a_device(rdma_adapters(source))))
+    yield Check("devices", MISSING, problem.text, means, tuple(_ways_to_a_device(source, rdma_adapters(source))))
 
 
-def _ways_to_a_device(adapters: tuple[PciAdapter, ...] | None) -> Iterator[Fix]:
+def _ways_to_a_device(source: Source, adapters: tuple[PciAdapter, ...] | None) -> Iterator[Fix]:
     for driver in dict.fromkeys(adapter.driver for adapter in adapters or ()):
         if driver is None:
             yield Fix("any", "lspci -nnk   # names the driver that the adapter wants")
@@ -92,7 +97,24 @@ def _ways_to_a_device(adapters: tuple[PciAdapter, ...] | None) -> Iterator[Fix]:
             yield Fix("apt", "apt install linux-modules-extra-$(uname -r)   # where the kernel's package lacks it")
             yield Fix("dnf", "dnf install kernel-modules-extra")
     if adapters == ():
-        yield Fix("any", "rdma link add rxe0 type rxe netdev eth0   # SoftRoCE, to try RDMA without an adapter")
+        yield Fix("any", "lspci -nn   # an adapter that is seated, and has power, is in this list")
+    if adapters == () and (netdev := _netdev_for_rxe(source)):
+        command = f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {netdev}"
+        yield Fix("any", f"{command}   # SoftRoCE, to try RDMA without an adapter")
+
+
+def _netdev_for_rxe(source: Source) -> str | None:
+    """An Ethernet interface that SoftRoCE can run over; None where there is none, or the kernel lacks the driver."""
+    answer = source.run(_RXE, deadline_seconds=_TOOL_DEADLINE_SECONDS)
+    if answer.failure or answer.exit_status != 0:
+        return None
+    for name in source.list(NETDEV_CLASS).names:
+        kind, state = (
+            (source.read(f"{NETDEV_CLASS}/{name}/{word}").text or "").strip() for word in ("type", "operstate")
+        )
+        if kind == _ETHERNET and state == "up" and name.isprintable() and " " not in name:
+            return name
+    return None
 
 
 def _verbs(source: Source, nodes: FolderAnswer, identity: Identity | None) -> Iterator[Check]:

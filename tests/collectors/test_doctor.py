@@ -232,3 +232,23 @@ def test_the_first_class_that_fits_decides() -> None:
     assert may_open(node, Identity(1000, frozenset({998}))) is False
     assert may_open(node, Identity(1001, frozenset({998}))) is True
     assert may_open(node._replace(mode=None), Identity(0, frozenset({0}))) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "driver", "is_offered"),
+    [("up", "1", "/lib/modules/6.1.0/kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko\n", True), ("up", "1", None, False),
+     ("down", "1", "(builtin)\n", False), ("up", "772", "(builtin)\n", False)],
+)  # fmt: skip
+def test_softroce_is_offered_where_it_can_be_had(
+    tmp_path: Path, state: str, kind: str, driver: str | None, is_offered: bool
+) -> None:
+    (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
+    write(tmp_path, "/sys/class/net/ens1/type", f"{kind}\n")
+    write(tmp_path, "/sys/class/net/ens1/operstate", f"{state}\n")
+    tools = TOOLS if driver is None else {**TOOLS, "modinfo -n rdma_rxe": driver}
+    commands = [fix.command for fix in checks_of(tmp_path, tools=tools)["devices"].fixes]
+    offered = (
+        "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev ens1   # SoftRoCE, to try RDMA without an adapter"
+    )
+    assert commands[1:] == [offered] * is_offered
+    assert commands[0].startswith("lspci -nn")
