@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.evidence import MAX_TEXT, Mark
 from ibkit.transport.live.moves import Part
-from ibkit.transport.settings import leaves_no_shared_memory, leaves_sockets, leaves_tcp_to_openmpi, leaves_tcp_to_ucx
+from ibkit.transport.settings import (
+    leaves_no_shared_memory,
+    leaves_sockets,
+    leaves_tcp_to_openmpi,
+    leaves_tcp_to_ucx,
+    wants_module,
+)
 
 #: With so little (64 KiB was Linux's limit for long) no queue pair with buffers can be made (bytes).
 _NO_VERBS_BYTES = 64 << 10
@@ -42,11 +48,33 @@ def settings_of(part: Part) -> Iterator[tuple[Setting, Mark]]:
 
 def asked_for_tcp(part: Part, layer: str, *, is_one_host: bool) -> list[Mark]:
     """The settings that leave this layer nothing but TCP: no RDMA, and within one host no shared memory."""
-    return [
-        mark
-        for setting, mark in settings_of(part)
-        if _leaves_tcp(setting, part, layer) or (is_one_host and layer == "mpi" and leaves_no_shared_memory(setting))
-    ]
+    found = list(settings_of(part))
+    if layer == "nccl":
+        return [mark for setting, mark in found if leaves_sockets(setting)]
+    if layer != "mpi":
+        return []
+    by_ucx = [mark for setting, mark in found if leaves_tcp_to_ucx(setting)] if uses_ucx(part) else []
+    return [*by_ucx, *_asked_of_openmpi(part, found, is_one_host=is_one_host)]
+
+
+def _asked_of_openmpi(part: Part, found: Sequence[tuple[Setting, Mark]], *, is_one_host: bool) -> Iterator[Mark]:
+    """Which of the two ways to an HCA, pml ucx and a btl for ob1, are struck out: where pml ucx is asked for, no btl is
+    of interest, and btl without openib, which many sites have, leaves UCX to those that have it.
+    """
+    mine = [(setting, mark) for setting, mark in found if setting.runtime == "ompi"]
+    pml = next((setting.value for setting, _ in mine if setting.name == "pml"), "")
+    is_denied, names = pml.startswith("^"), set(pml.lstrip("^").split(","))
+    if "ucx" in names and not is_denied:
+        return
+    may_use_ucx = uses_ucx(part) and (not pml or (is_denied and "ucx" not in names))
+    has_module = any(wants_module(setting) for setting, _ in mine)
+    for setting, mark in mine:
+        if setting.name == "btl" and setting.value.startswith("^") and may_use_ucx:
+            leaves = False
+        else:
+            leaves = leaves_tcp_to_openmpi(setting, None, has_module=has_module)
+        if leaves or (is_one_host and leaves_no_shared_memory(setting)):
+            yield mark
 
 
 def reasons_of(parts: Sequence[Part]) -> Marks:
@@ -92,14 +120,6 @@ def of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]
     if modules and not any(name.startswith(_UCX_VERBS) for name in modules):
         text = f"UCX has loaded {', '.join(sorted(modules)[:3])}, and no {_UCX_VERBS}: it has no module for verbs"
         yield "nolib", Mark(0, 1, part.place(f"/proc/{pid}/maps"), text, part.host, rank)
-
-
-def _leaves_tcp(setting: Setting, part: Part, layer: str) -> bool:
-    if layer == "nccl":
-        return leaves_sockets(setting)
-    if setting.runtime == "ucx":
-        return leaves_tcp_to_ucx(setting) and uses_ucx(part)
-    return setting.runtime == "ompi" and leaves_tcp_to_openmpi(setting, None, has_module=False)
 
 
 def uses_ucx(part: Part) -> bool:
