@@ -10,19 +10,23 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from support.namespaces import Cluster, NoNamespaces, cluster
 
+from ibkit.collectors.job_samples import JobWatch
 from ibkit.sources.launched import launch
 from ibkit.sources.opening import open_site
+from ibkit.sources.site import Host
 from ibkit.transport.launching import judge_launched, prepare
+from ibkit.transport.live.verdict import judge_watches
 from ibkit.transport.log_and_live import joined
 from ibkit.transport.watching import Watcher
 
@@ -83,27 +87,39 @@ def answer(place: Place, *words: str, **more: str) -> tuple[int, dict[str, Any],
 
 
 @contextmanager
-def running(place: Place, command: Sequence[str], host: str = "nodea", **more: str) -> Iterator[None]:
-    """A job that goes on meanwhile; whatever becomes of it, nothing of it stays."""
-    child = subprocess.Popen(
-        place.hosts.inside(host, *command), env=environment(**more), stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    try:
-        yield
-    finally:
-        os.killpg(child.pid, signal.SIGKILL)  # what it started on the other host ends when it is gone
-        child.wait(10)
+def running(
+    place: Place, command: Sequence[str], host: str = "nodea", ready: bytes = b"the ring goes round\n", **more: str
+) -> Iterator[None]:
+    """A job that goes on meanwhile, from when it has printed ``ready``; whatever becomes of it, nothing of it stays."""
+    with tempfile.TemporaryFile(buffering=0) as out:
+        child = subprocess.Popen(
+            place.hosts.inside(host, *command), env=environment(**more), stdin=subprocess.DEVNULL, stdout=out,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            end = time.monotonic() + 60
+            while ready not in (printed := os.pread(out.fileno(), 1 << 16, 0)):
+                assert child.poll() is None and time.monotonic() < end, printed
+                time.sleep(0.05)
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # what it started on the other host ends when it is gone
+            child.wait(10)
 
 
-def first_rank(place: Place, name: str, host: str = "nodea") -> int:
-    """The number of a process that runs a program, as its host calls it, once it is there."""
-    for _ in range(100):
-        found = place.hosts.run(host, "pgrep", "-f", name).stdout.split()
-        if found:
-            return int(found[-1])
-        time.sleep(0.1)
-    raise AssertionError(f"{name} does not run")
+def rank_of(place: Place, name: str, host: str = "nodea") -> int:
+    """The number of a process that runs a program, as its host calls it."""
+    return int(place.hosts.run(host, "pgrep", "-f", name).stdout.split()[-1])
+
+
+def looked_at(place: Place, verdict: str, folder: Path, *command: str, **more: str) -> tuple[int, dict[str, Any], str]:
+    """What ibkit says of a job that it launches on nodea, and that lasts until a look at it has found the verdict."""
+    file = str(folder / "seen")
+    ibkit = (sys.executable, str(SUPPORT / "until_seen.py"), file, verdict, *IBKIT[3:], "--window", "1", "--")
+    done = place.hosts.run("nodea", *ibkit, *command, "90", file, env=environment(**more), cwd=ROOT, timeout=110)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout), done.stderr
 
 
 def pairs_of(layer: dict[str, Any]) -> set[tuple[str, str, str]]:
@@ -142,25 +158,25 @@ def test_mpich_over_ucx_between_hosts(place: Place | None) -> None:
     assert {*layer["hosts"]} == {"nodea", "nodeb"}
 
 
-def test_a_longer_job_is_looked_at_while_it_runs_and_both_agree(place: Place | None) -> None:
+def test_a_longer_job_is_looked_at_while_it_runs_and_both_agree(place: Place | None, tmp_path: Path) -> None:
     """On one host, where all of its ranks are seen."""
     if place is None:
         return
     command = ("mpirun.openmpi", "--oversubscribe", "--mca", "btl", "tcp,self", "-np", "2", place.openmpi, "20", "0")
-    status, document, err = answer(place, "--window", "1", "--", *command, "6")
+    status, document, err = looked_at(place, "tcp", tmp_path, *command)
     assert (status, document["verdict"], document["status"]) == (1, "tcp", "by-configuration"), err
     seen = [one for one in document["evidence"] if one["class"] == "process"]
     assert {(one["host"], one["rank"], one["transport"]) for one in seen} == {("nodea", 0, "tcp"), ("nodea", 1, "tcp")}
     assert document["problems"] == []
 
 
-def test_what_the_log_does_not_tell_is_seen(place: Place | None) -> None:
+def test_what_the_log_does_not_tell_is_seen(place: Place | None, tmp_path: Path) -> None:
     """The user has silenced the runtime; what the ranks move is seen all the same."""
     if place is None:
         return
     silent = {f"OMPI_MCA_{name}_base_verbose": "0" for name in ("pml", "btl", "mtl")}
     command = ("mpirun.openmpi", "--oversubscribe", "--mca", "btl", "tcp,self", "-np", "2", place.openmpi, "20", "0")
-    status, document, err = answer(place, "--window", "1", "--", *command, "6", **silent, UCX_LOG_LEVEL="error")
+    status, document, err = looked_at(place, "tcp", tmp_path, *command, **silent, UCX_LOG_LEVEL="error")
     assert (status, document["verdict"], document["status"]) == (1, "tcp", "by-configuration"), (document, err)
     assert {one["class"] for one in document["evidence"] if one["transport"]} == {"process"}
 
@@ -173,10 +189,9 @@ def test_a_running_job_is_undecided_from_one_host_and_tcp_from_both(place: Place
     if place is None:
         return
     program = place.openmpi if runtime == "openmpi" else place.mpich
-    command = openmpi(place, seconds=40) if runtime == "openmpi" else mpich(place, seconds=40)
+    command = openmpi(place, seconds=90) if runtime == "openmpi" else mpich(place, seconds=90)
     with running(place, command):
-        rank = first_rank(place, f"{program} 20")
-        time.sleep(1)
+        rank = rank_of(place, f"{program} 20")
         alone, one_host, _ = answer(place, f"pid:{rank}", "--window", "1")
         both, two_hosts, err = answer(
             place, f"pid:{rank}", "--window", "2", "--hosts", "nodea,nodeb", "--rsh", str(place.hosts.rsh)
@@ -198,10 +213,9 @@ def test_ip_over_infiniband_is_told_by_its_link_type(place: Place | None) -> Non
     except NoNamespaces as error:
         warnings.warn(str(error), stacklevel=1)
         return
-    command = openmpi(place, "--mca", "btl_tcp_if_include", "net3", seconds=40)
+    command = openmpi(place, "--mca", "btl_tcp_if_include", "net3", seconds=90)
     with running(place, command):
-        rank = first_rank(place, f"{place.openmpi} 20")
-        time.sleep(1)
+        rank = rank_of(place, f"{place.openmpi} 20")
         status, document, err = answer(
             place, f"pid:{rank}", "--window", "2", "--hosts", "nodea,nodeb", "--rsh", str(place.hosts.rsh)
         )
@@ -229,11 +243,10 @@ def test_pytorch_over_gloo(place: Place | None) -> None:
     if place is None:
         return
     with (
-        running(place, (*TORCH, "25"), "nodeb", **gloo_rank(place, 1)),
-        running(place, (*TORCH, "25"), "nodea", **gloo_rank(place, 0)),
+        running(place, (*TORCH, "90"), "nodeb", b"", **gloo_rank(place, 1)),
+        running(place, (*TORCH, "90"), "nodea", b"rank 0 has summed up\n", **gloo_rank(place, 0)),
     ):
-        rank = first_rank(place, "gloo_ranks.py")
-        time.sleep(4)
+        rank = rank_of(place, "gloo_ranks.py")
         alone, one_host, _ = answer(place, f"pid:{rank}", "--window", "1")
         both, two_hosts, err = answer(
             place, f"pid:{rank}", "--window", "2", "--hosts", "nodea,nodeb", "--rsh", str(place.hosts.rsh)
@@ -245,18 +258,33 @@ def test_pytorch_over_gloo(place: Place | None) -> None:
     assert pairs_of(layer) == {("nodea", "nodeb", "tcp")}
 
 
+class Until(Watcher):
+    """Ends the job by making a file, once a look at it has told what moves its data."""
+
+    def __init__(self, host: Host, file: Path) -> None:
+        super().__init__(host, 1.0, looks=tuple(range(2, 90, 3)))
+        self._file = file
+
+    def _is_whole(self, watch: JobWatch) -> bool:
+        is_whole = super()._is_whole(watch)
+        if is_whole and judge_watches("job", [watch]).verdict == "tcp":
+            self._file.touch()
+        return is_whole
+
+
 @pytest.mark.needs("torch")
-def test_a_launched_job_of_pytorch() -> None:
+def test_a_launched_job_of_pytorch(tmp_path: Path) -> None:
     """What PyTorch 1.13 prints tells the store's sockets, which are no data path; what the ranks move is seen."""
     (here,) = open_site(None).hosts
     variables = {
         "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port()), "GLOO_SOCKET_IFNAME": "lo",
         "TORCH_CPP_LOG_LEVEL": "INFO", "OMP_NUM_THREADS": "1",
     }  # fmt: skip
-    each = " ".join(f"RANK={rank} {' '.join(TORCH)} 6 &" for rank in (0, 1))
+    file = tmp_path / "seen"
+    each = " ".join(f"RANK={rank} {' '.join(TORCH)} 90 {file} &" for rank in (0, 1))
     argv = ("sh", "-c", f"{each} wait")
     ready = prepare(here.source, argv, {})
-    watcher = Watcher(here, 1.0, looks=tuple(range(2, 60, 3)))
+    watcher = Until(here, file)
     out: list[bytes] = []
     ended = launch(argv, {**ready.variables, **variables}, out.append, out.append, watcher.start)
     seen = watcher.end("job")

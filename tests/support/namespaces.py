@@ -43,6 +43,7 @@ class Cluster:
         self.rsh = folder / "rsh"
         self.hosts = {name: f"10.98.0.{number}" for number, name in enumerate(names, 1)}
         self.environment = dict(os.environ)  # of what rsh starts
+        self.user: tuple[str, ...] = ()  # what makes it an ordinary user's: setpriv and its options
         self._folder = folder
         self._first: dict[str, subprocess.Popen[bytes]] = {}
         self._relays: list[int] = []
@@ -50,7 +51,7 @@ class Cluster:
 
     def inside(self, host: str, *command: str) -> list[str]:
         """The command line that runs ``command`` on a host."""
-        spaces = ("--net", "--uts", "--mount", "--pid", "--ipc")
+        spaces = ("--net", "--uts", "--mount", "--pid", "--ipc", "--root")  # the last for where root is a folder itself
         return ["nsenter", "--target", str(self._init(host)), *spaces, "--wd=.", "--", *command]
 
     def run(self, host: str, *command: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -120,10 +121,9 @@ class Cluster:
             raise NoNamespaces(f"ip {' '.join(words)}: {done.stderr}")
 
     def _init(self, host: str) -> int:
-        """The first process of a host, as it is called here."""
-        pid = self._first[host].pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return int(children[0])
+        """The first process of a host, as it is called here: the child of unshare."""
+        words = ["pgrep", "-P", str(self._first[host].pid)]
+        return int(subprocess.run(words, capture_output=True, check=True, timeout=20).stdout.split()[0])
 
     def _join(self) -> None:
         """A veth pair between the two hosts. Numbers of processes are those of this namespace, so no host makes it."""
@@ -166,6 +166,7 @@ class Cluster:
 
     def _listen(self) -> socket.socket:
         self._listener.bind(str(self._folder / "rsh.socket"))
+        (self._folder / "rsh.socket").chmod(0o777)  # for ordinary users, where the folder lets them in
         self._listener.listen(8)
         return self._listener
 
@@ -184,11 +185,11 @@ class Cluster:
             while given[0].startswith("-"):  # ssh's own options: Hydra gives -x
                 del given[0]
             host, *command = given
+            line = self.inside(host, *self.user, "sh", "-c", " ".join(command))
             try:
                 status = subprocess.run(
-                    self.inside(host, "sh", "-c", " ".join(command)), stdin=files[0], stdout=files[1], stderr=files[2],
-                    env=self.environment, check=False,
-                ).returncode  # fmt: skip
+                    line, stdin=files[0], stdout=files[1], stderr=files[2], env=self.environment, check=False
+                ).returncode
             finally:
                 for file in files:
                     os.close(file)

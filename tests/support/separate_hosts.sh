@@ -21,7 +21,7 @@ for host in nodea nodeb; do
     ip -n "$space" link set lo up
     ip -n "$space" link set ve0 up
     number=2
-    ip netns exec "$space" unshare -u -m -p -f --kill-child --mount-proc sh -c "hostname $host; exec sleep 60" \
+    ip netns exec "$space" unshare -u -m -p -f --kill-child --mount-proc sh -c "hostname $host; exec sleep 300" \
         </dev/null >/dev/null 2>&1 &
     inits="$inits $!"
     tries=0

@@ -1,4 +1,4 @@
-"""A rank that talks TCP to the other one, until it is ended: RANK ADDRESS; rank 0 listens there."""
+"""A rank that talks TCP to the other one, until it is ended: RANK ADDRESS [PORT]; rank 0 listens there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ BLOCK = b"x" * 65536
 
 
 def main() -> None:
-    rank, address = sys.argv[1:]
+    rank, address, *more = sys.argv[1:]
+    port = int(more[0]) if more else PORT
     if rank == "0":
-        connection, _ = socket.create_server((address, PORT)).accept()
+        connection, _ = socket.create_server((address, port)).accept()
     else:
-        for _ in range(100):
+        for _ in range(600):  # the other one may be slow to start
             try:
-                connection = socket.create_connection((address, PORT))
+                connection = socket.create_connection((address, port))
                 break
             except OSError:
                 time.sleep(0.1)
