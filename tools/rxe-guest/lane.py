@@ -3,6 +3,7 @@ need RDMA devices inside it.
 
     .venv/bin/python tools/rxe-guest/lane.py [--required] [PYTEST-ARGUMENT...]
 
+Arguments for pytest (-k, -x) are for the tests inside; those of the guest itself are always run whole.
 Without --required, and outside CI, a machine that cannot build the kernel is told what is missing and passes.
 The result as JUnit XML: build/rxe/junit.xml. exit status: 0, or that of the first step that failed.
 """
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> int:
         say(f"the tests with SoftRoCE {'cannot' if required else 'do not'} run: {error}")
         return 1 if required else 0
     pytest = [sys.executable, "-m", "pytest"]
-    status = subprocess.run([*pytest, "-m", "rxe_guest", "tests/rxe_guest", *arguments], check=False).returncode
+    status = subprocess.run([*pytest, "-m", "rxe_guest", "tests/rxe_guest"], check=False).returncode
     if status:
         return status
     # The guest's terminal is no terminal for colours, and its cache of earlier results would be lost.
