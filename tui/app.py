@@ -31,6 +31,7 @@ from ibkit.tui.pages import PAGES, Entry
 from ibkit.tui.pages.page import Page
 from ibkit.tui.screen import EXPORTS, PageScreen
 from ibkit.tui.snapshot import (
+    CHANGES,
     CHECK,
     FIRST,
     ON_REQUEST,
@@ -40,6 +41,7 @@ from ibkit.tui.snapshot import (
     Reading,
     Snapshot,
     Task,
+    changes_task,
     path_task,
     tasks_of,
 )
@@ -64,6 +66,8 @@ FASTEST_SECONDS, SLOWEST_SECONDS = 5.0, 3600.0
 MOST_PASTED = 16_384
 #: How many places a key may lead to, one after the other, and how long the next key waits for each (seconds).
 MOST_PLACES, PATIENCE_SECONDS = 4, 0.5
+#: Where the notice of a change leads, see :mod:`ibkit.tui.view.changes`.
+CHANGES_PAGE = "changes"
 PAGE_KEYS = "the pages of the second line"
 
 
@@ -352,6 +356,12 @@ class IbkitApp(App[None]):
             await self.go_to(Target(HostPage.name))
             self.push(DoctorPage(), (HostPage.title,))
             return
+        if target.screen == CHANGES_PAGE and self.snapshot.then is not None:
+            from ibkit.tui.pages.changes import ChangesPage
+
+            above = self.page_screen
+            self.push(ChangesPage(self.snapshot.then), (above.page.title,) if above else ())
+            return
         await self.action_page(target.screen)
         while len(self.screen_stack) > 1:
             await self.pop_screen()
@@ -529,6 +539,10 @@ class IbkitApp(App[None]):
             then = self.timeline.named(then)
         from ibkit.tui.pages.changes import ChangesPage
 
+        # From now on with each refresh and each frame, so that the overview can tell of it.
+        self.snapshot = self.snapshot._replace(then=then)
+        self.tasks = [task for task in self.tasks if task.part.kind != CHANGES] + [changes_task(then)]
+        self.read(self.tasks[-1])
         self.push(ChangesPage(then), (*above.above, above.page.title))
 
     def _go_in_time(self, move: Callable[[Timeline], object]) -> None:
@@ -547,8 +561,10 @@ class IbkitApp(App[None]):
         self.collecting.stop(0.0)
         self.collecting = Collecting()
         self.site, self.tasks = site, self._tasks_of(site, earlier)
+        then = self.snapshot.then
+        self.tasks += [changes_task(then)] if then is not None else []
         readings = {task.part: Reading[Any]() for task in self.tasks}
-        self.snapshot = Snapshot(site.origin, readings, self.snapshot.marks)
+        self.snapshot = Snapshot(site.origin, readings, self.snapshot.marks, then)
         self._collect(self.tasks)
         self._take({})  # pages that need one of these wait for it
 

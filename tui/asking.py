@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
+from textual.widgets.input import Selection
 
 from ibkit.display import clean
 
@@ -36,6 +37,12 @@ class AskScreen(ModalScreen[str]):
         if self._value:
             line.border_title = Text(clean(self._hint, 64))  # a placeholder is only seen where nothing stands
         yield line
+
+    def on_mount(self) -> None:
+        """What stands there is chosen, so that what is typed takes its place. By the focus, which comes a little later,
+        letters would be chosen that were typed meanwhile.
+        """
+        self.query_one(Input).selection = Selection(0, len(self._value))
 
     @on(Input.Submitted)
     def _given(self, event: Input.Submitted) -> None:

@@ -9,6 +9,7 @@ from ibkit.tui.pages.page import Content
 from ibkit.tui.snapshot import Snapshot
 from ibkit.tui.view import level as levels
 from ibkit.tui.view.banner import banner
+from ibkit.tui.view.cells import padded, widest
 from ibkit.tui.view.lines import plain
 from ibkit.tui.view.overview import overview, part_lines
 from ibkit.tui.view.table import Table
@@ -58,11 +59,10 @@ def _page(content: Content, limit: int | None) -> Iterator[str]:
 def table_lines(table: Table, limit: int | None = None) -> Iterator[str]:
     """A table in text: the mark of each row's level first, columns as wide as they need."""
     rows = table.cells()[:limit]
-    widths = [max(map(len, texts)) for texts in zip([c.title for c in table.columns], *rows, strict=True)]
+    widths = [widest(texts) for texts in zip([c.title for c in table.columns], *rows, strict=True)]
     marks = ["", *(levels.mark(row.level) for row in table.rows[:limit])]
     for mark, texts in zip(marks, [tuple(column.title for column in table.columns), *rows], strict=True):
         cells = [
-            f"{text:>{width}}" if column.right else f"{text:<{width}}"
-            for text, width, column in zip(texts, widths, table.columns, strict=True)
+            padded(text, width, column.right) for text, width, column in zip(texts, widths, table.columns, strict=True)
         ]
         yield f"{mark:<2}{'  '.join(cells)}".rstrip()

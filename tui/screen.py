@@ -78,6 +78,8 @@ class PageScreen(Screen[None]):
         #: The titles of the pages that led here.
         self.above = above
         self._is_stale = True
+        # It is styled by the rules of now; textual takes a new screen for one of before, and reads all rules twice.
+        self._css_update_count = self.app._css_update_count
         self._is_laid_out = False
         #: Whether the cursor was put where the page wants it at first.
         self._is_placed = False
@@ -237,9 +239,7 @@ class PageScreen(Screen[None]):
     def _shown(self) -> Shown:
         """How the table is being shown."""
         table = self.table
-        return Shown(
-            table.table, len(table.shown), table.filter_text, table.faults_only, table.order, table.hidden_columns
-        )
+        return Shown(table.table, table.shown, table.filter_text, table.faults_only, table.order, table.hidden_columns)
 
     @on(LineTable.Opened)
     async def _open(self, event: LineTable.Opened) -> None:

@@ -112,11 +112,14 @@ class Mark(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The readings of a site at one moment. ``marks`` are the last two ports that were marked, the older one first."""
+    """The readings of a site at one moment. ``marks`` are the last two ports that were marked, the older one first;
+    ``then`` is what it is compared with.
+    """
 
     origin: Origin
     readings: dict[Part, Reading[Any]]
     marks: tuple[Mark, ...] = ()
+    then: str | None = None
 
     @classmethod
     def of(cls, site: Site) -> Snapshot:
@@ -175,6 +178,11 @@ class Snapshot(NamedTuple):
     def job(self) -> Reading[JobVerdict] | None:
         """The job's verdict; None where the site holds no job."""
         return self.readings.get(JOB)
+
+    @property
+    def changes(self) -> Reading[Comparison] | None:
+        """What changed since then; None where nobody asked."""
+        return self.readings.get(changes_part(self.then)) if self.then is not None else None
 
     def problems(self) -> list[tuple[str, Problem]]:
         """All problems with the part that they belong to; a collector that broke off is one, too."""

@@ -30,6 +30,7 @@ def snapshot_of(name: str) -> Snapshot:
     readings = {}
     for task in tasks_of(site_of(name)):
         readings[task.part] = task.read(readings)
+        assert readings[task.part].failure is None, readings[task.part]
     return Snapshot(site_of(name).origin, readings)
 
 

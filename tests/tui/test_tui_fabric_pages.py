@@ -10,6 +10,7 @@ from support.tui_scenes import HCAS, LEAVES, small_fabric
 
 from ibkit.model.fabric import End
 from ibkit.tui.view.fabric_tree import Behind
+from ibkit.tui.view.level import WARNING
 
 #: swib-l001, its port without a cable, the 1x port, and c004 at that (fixtures/fat-tree/README.md).
 LEAF = 0xB8599F0300000000
@@ -231,6 +232,24 @@ async def test_the_path_between_two_marked_nodes(size: tuple[int, int]) -> None:
         assert "out of" in tui.screen
         await tui.press("enter")
         assert "swib-l001" in tui.lines[2]
+
+
+async def test_a_slow_hop_of_a_path_is_marked_and_says_why() -> None:
+    """fixtures/fat-tree/README.md: the link of c004 runs at 1x HDR."""
+    async with showing(FAT_TREE, "fabric", (120, 40)) as tui:
+        for guid in (0x0C42A10300000000, 0x0C42A10300000030):
+            tui.app.screen.table.go_to(guid)
+            await tui.press("m")
+        await tui.press("X")
+        await settled(tui)
+        rows = tui.app.screen.table.table.rows
+        slow = [row for row in rows if "1x HDR" in row.values]
+        assert slow, tui.screen
+        assert {row.level for row in slow} == {WARNING}
+        assert all("one lane only" in row.values[-1] for row in slow)
+        assert any(line.startswith("!") and "1x HDR" in line for line in tui.lines), tui.screen
+        await tui.press("f")
+        assert "one lane only" in tui.words, "the detail says it in full, whatever columns there is room for"
 
 
 async def test_marks_are_let_go_and_the_last_two_count() -> None:

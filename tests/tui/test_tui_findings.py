@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -41,6 +42,8 @@ async def test_findings_worst_first_with_their_evidence_and_rule(size: tuple[int
         assert list(table.rows[: len(found)]) == found, "what could not be decided comes last"
         assert [row.level for row in found] == sorted((row.level for row in found), reverse=True)
         assert any("SymbolErrorCounter" in str(row.values[2]) for row in found), "4711 were injected on leaf l001"
+        undecided = len(table.rows) - len(found)
+        assert tui.title.startswith(f"Findings   {len(found)} findings, {undecided} undecided")
         assert "fabric" in tui.screen
         assert "15 switches" in tui.screen
         await tui.press("enter")
@@ -129,6 +132,12 @@ async def test_expectations_are_read_and_their_waivers_hold(tmp_path: Path) -> N
         await tui.settled()
         waived = [row for row in app.screen.table.table.rows if row.values[0] == "waived"]
         assert [row.values[1] for row in waived] == ["R05"]
+        assert re.match(r"Findings   3 findings, \d+ undecided, 1 waived", tui.title)
+        await tui.press("slash")
+        await tui.type("r05")
+        assert re.search(r"^ *filter", tui.lines[2])
+        await tui.press("enter")
+        assert re.match(r"Findings   0 of 3 findings, 0 of \d+ undecided, 1 of 1 waived", tui.title)
         assert not [row for row in app.screen.table.table.rows if row.values[:2] == ("warning", "R05")]
 
 

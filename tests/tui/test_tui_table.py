@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
+from ibkit.display import clean
+from ibkit.tui.plain import table_lines
+from ibkit.tui.view import cells
+from ibkit.tui.view.cells import padded, width_of
 from ibkit.tui.view.filters import Filter
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING
 from ibkit.tui.view.table import GAP, Column, Order, Row, Table, fit, sort_key, sort_keys
@@ -161,3 +166,25 @@ def test_digits_beyond_what_int_takes() -> None:
 @given(st.text())
 def test_filter_never_raises(text: str) -> None:
     assert set(FIVE.select(Filter.parse(text))) <= {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("names", [("日本語", "n1"), ("e\u0301e\u0301", "n1"), ("ﾊﾝｶｸ", "한국어-스위치")])
+def test_a_column_is_as_wide_as_its_widest_name_on_the_terminal(names: tuple[str, str]) -> None:
+    """CJK letters take two cells, combining marks none: a name that fits is neither cut nor does it move the rest."""
+    table = Table("x", [Column("Name"), Column("Port")], [Row(name, OK, (name, 7)) for name in names])
+    assert table.widths()[0] == max(len("Name") + 1, *map(cell_len, names))
+    lines = list(table_lines(table))
+    assert len({cell_len(text.rpartition("7")[0]) for text in lines[1:]}) == 1, "the ports stand below each other"
+
+
+@given(st.text().map(clean))
+@example("日本語")
+@example("e\u0301")
+def test_a_text_is_as_wide_as_it_is_painted(text: str) -> None:
+    assert width_of(text) == cell_len(text)
+    assert cell_len(padded(text, width_of(text) + 3)) == width_of(text) + 3
+
+
+def test_without_rich_common_scripts_are_measured_alike() -> None:
+    for text in ("plain", "日本語", "한국어", "ﾊﾝｶｸ", "e\u0301", "Köln", "Ελλάδα"):
+        assert cells._by_property(text) == cell_len(text), text

@@ -33,7 +33,9 @@ class PathPage(Page):
             return Content(empty=f"{reading.value}; m on a row of the node's own page marks one port")
         if reading.value is None:
             return Content(empty=why_empty(reading, "the way"))
-        return Content(path.head(reading.value), path.hop_table(reading.value), "no hop of the way is known")
+        return Content(
+            path.head(reading.value), path.hop_table(reading.value, snapshot.fabric.value), "no hop of the way is known"
+        )
 
     def detail(self, snapshot: Snapshot, key: Hashable) -> list[Line]:
         """Both ends of the hop."""
@@ -43,7 +45,7 @@ class PathPage(Page):
         found = reading.value if reading is not None else None
         if found is None or isinstance(found, str) or not isinstance(key, path.HopKey):
             return []
-        return path.hop_lines(found, key.hop)
+        return path.hop_lines(found, key.hop, snapshot.fabric.value)
 
     def open(self, snapshot: Snapshot, key: Any) -> Outcome:
         """To the node that the hop leads into."""

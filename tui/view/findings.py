@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ibkit.model.expectations import Waiver
@@ -14,6 +15,8 @@ from ibkit.tui.view.lines import BLANK, Line, facts, line, span
 from ibkit.tui.view.table import Column, Row, Table
 
 LEVELS = {CRITICAL: levels.CRITICAL, WARNING: levels.WARNING, INFO: levels.INFO}
+#: What a row is, beside the severities.
+FINDING, UNDECIDED, WAIVED = "finding", "undecided", "waived"
 COLUMNS = (
     Column("Severity", tinted=True),
     Column("Rule"),
@@ -28,6 +31,24 @@ MEMBER_COLUMNS = (
     Column("What", flexible=True, least=30),
     Column("Where", flexible=True, least=20, turn=1, unknown=""),
 )
+
+
+class FindingTable(Table):
+    """Findings, what is undecided and what is waived are counted each by itself: none of them is one of the others."""
+
+    def counted(self, shown: Sequence[int]) -> str:
+        """``4 findings, 25 undecided``; where not all are shown ``1 of 4 findings, 0 of 25 undecided``."""
+        all_of, of = (Counter(map(_kind_of, rows)) for rows in (self.rows, (self.rows[i] for i in shown)))
+        told = []
+        for kind, words in ((FINDING, ("finding", "findings")), (UNDECIDED, 2 * (UNDECIDED,)), (WAIVED, 2 * (WAIVED,))):
+            if total := all_of[kind]:
+                some = "" if len(shown) == len(self.rows) else f"{of[kind]:,} of "
+                told.append(f"{some}{total:,} {words[total > 1]}")
+        return ", ".join(told) if FINDING in all_of else ", ".join(["no finding", *told])
+
+
+def _kind_of(row: Row) -> str:
+    return row.values[0] if row.values[0] in (UNDECIDED, WAIVED) else FINDING
 
 
 def head(diagnosis: Diagnosis) -> list[Line]:
@@ -48,14 +69,14 @@ def table(diagnosis: Diagnosis) -> Table:
         for one in diagnosis.findings
     ]  # fmt: skip
     rows += [
-        Row(one, levels.UNKNOWN, ("undecided", one.rule, f"{one.name}: {one.missing}", None, None, None))
+        Row(one, levels.UNKNOWN, (UNDECIDED, one.rule, f"{one.name}: {one.missing}", None, None, None))
         for one in diagnosis.undecided
     ]
     rows += [
-        Row(one, levels.OK, ("waived", one.rule, one.what, one.where, len(one.members) or None, one.since))
+        Row(one, levels.OK, (WAIVED, one.rule, one.what, one.where, len(one.members) or None, one.since))
         for one in diagnosis.waived
     ]
-    return Table("finding", COLUMNS, rows)
+    return FindingTable("finding", COLUMNS, rows)
 
 
 def level_of(finding: Finding) -> int:

@@ -73,10 +73,15 @@ def line_of(sample: Diagnosed) -> PartLine:
     ]
     text = f"{_count(len(diagnosis.findings), 'incident')}: {', '.join(counts)}" if counts else "no incident"
     text += f"; {len(diagnosis.waived)} waived" if diagnosis.waived else ""
-    open_rules = len({(one.rule, one.name) for one in diagnosis.undecided})
-    text += f"; {_count(open_rules, 'rule')} not decided" if open_rules else ""
+    undecided = open_rules(diagnosis)
+    text += f"; {_count(undecided, 'rule')} not decided" if undecided else ""
     worst = max((level_of(one) for one in diagnosis.findings), default=OK)
     return PartLine("check", max(worst, OK if is_decided(diagnosis, PARTS) else UNKNOWN), text)
+
+
+def open_rules(diagnosis: Diagnosis) -> int:
+    """How many rules could not be decided."""
+    return len({(one.rule, one.name) for one in diagnosis.undecided})
 
 
 def level_of_part(part: PartLine, diagnosis: Diagnosis) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 from ibkit.display import clean
 from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view import level as levels
+from ibkit.tui.view.cells import padded, widest, width_of
 
 #: Roles besides the words of the levels: plain text, a caption, a heading, what matters less.
 PLAIN, CAPTION, HEADING, DIM = "", "caption", "heading", "dim"
@@ -47,9 +48,9 @@ def marked(level: int, *parts: str | Span) -> Line:
 def facts(pairs: Iterable[tuple[str, Any]], indent: str = "  ", role: str = CAPTION) -> list[Line]:
     """``caption  value`` lines with aligned values. A value may be a line of its own."""
     listed = list(pairs)
-    width = max((len(caption) for caption, _ in listed), default=0)
+    width = widest([caption for caption, _ in listed])
     return [
-        (Span(f"{indent}{caption:<{width}}  ", role), *(value if _is_line(value) else (span(value),)))
+        (Span(f"{indent}{padded(caption, width)}  ", role), *(value if _is_line(value) else (span(value),)))
         for caption, value in listed
     ]
 
@@ -64,7 +65,7 @@ def beside(left: list[Line], right: list[Line], column: int) -> list[Line]:
     for number in range(max(len(left), len(right))):
         first = left[number] if number < len(left) else BLANK
         second = right[number] if number < len(right) else BLANK
-        gap = max(1, column - sum(len(part.text) for part in first))
+        gap = max(1, column - sum(width_of(part.text) for part in first))
         lines.append((*first, Span(" " * gap), *second) if second else first)
     return lines
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ibkit.model.host_matrix import Cell, Group, Matrix
 from ibkit.model.mpi import Evidence, Layer, Pair
+from ibkit.tui.view.cells import padded, widest
 from ibkit.tui.view.level import INFO, OK, UNKNOWN, WARNING
 from ibkit.tui.view.lines import BLANK, Line, heading, line, span
 from ibkit.tui.view.table import Column, Row, Table
@@ -73,12 +74,12 @@ def drawn(matrix: Matrix) -> list[Line]:
     made = table(matrix)
     texts = [("", *(f"({number})" for number in range(1, len(matrix.groups) + 1))), *(row.values for row in made.rows)]
     names = [f"({number}) {_cut(group.name, 40)}" for number, group in enumerate(matrix.groups, 1)]
-    first = max(map(len, names))
-    widths = [max(len(str(row[column + 1])) for row in texts) for column in range(len(matrix.groups))]
+    first = widest(names)
+    widths = [widest([str(row[column + 1]) for row in texts]) for column in range(len(matrix.groups))]
     lines = [line(span(f"   {'':<{first}}  {_aligned(texts[0][1:], widths)}", "caption"))]
     for name, row, values in zip(names, made.rows, texts[1:], strict=True):
         role = ("", "info", "unknown", "warning", "critical")[row.level]
-        lines.append(line(span(f"   {name:<{first}}  ", "caption"), span(_aligned(values[1:], widths), role)))
+        lines.append(line(span(f"   {padded(name, first)}  ", "caption"), span(_aligned(values[1:], widths), role)))
     return lines
 
 
@@ -141,7 +142,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _aligned(texts: Sequence[object], widths: Sequence[int]) -> str:
-    return "  ".join(f"{text!s:<{width}}" for text, width in zip(texts, widths, strict=True)).rstrip()
+    return "  ".join(padded(str(text), width) for text, width in zip(texts, widths, strict=True)).rstrip()
 
 
 def _count(group: Group) -> str:

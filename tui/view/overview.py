@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ibkit.display import clean
 from ibkit.parsers.records import NamedTuple
 from ibkit.tui.snapshot import ON_REQUEST, Reading, Snapshot
+from ibkit.tui.view.cells import padded, widest
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, mark, word
 from ibkit.tui.view.lines import BLANK, Line, beside, facts, heading, line, span
 from ibkit.tui.view.notices import Notice, PartLine, Target
@@ -53,7 +55,7 @@ def overview(snapshot: Snapshot) -> Overview:
         found += incidents.notices(sample.diagnosis, found)
         parts = [part._replace(level=incidents.level_of_part(part, sample.diagnosis)) for part in parts]
         parts.append(incidents.line_of(sample))
-    parts += _job(snapshot, found)
+    parts += [*_job(snapshot, found), *_changes(snapshot, found)]
     for checks in [reading.value for reading in snapshot.doctors.values() if reading.value]:
         from ibkit.tui.view import doctor
 
@@ -64,11 +66,13 @@ def overview(snapshot: Snapshot) -> Overview:
 def part_lines(parts: tuple[PartLine, ...]) -> list[Line]:
     """The parts, aligned, each led by its mark."""
     lines: list[Line] = []
-    width = max(len(part.caption) for part in parts)
+    width = widest([clean(part.caption) for part in parts])
     for part in parts:
         role = "dim" if part.level is None else word(part.level)
         sign = "..." if part.level is None else mark(part.level) or "ok"
-        lines.append((span(f" {sign:<4}", role), span(f"{part.caption:<{width}}  ", "caption"), span(part.text)))
+        lines.append(
+            (span(f" {sign:<4}", role), span(f"{padded(clean(part.caption), width)}  ", "caption"), span(part.text))
+        )
     return lines
 
 
@@ -97,7 +101,7 @@ def _port_lines(snapshot: Snapshot, limit: int) -> list[Line]:
         name = f"{known.get('Host', '')} {known['Port']}".strip()
         text = f"{known['State']:<12}  {known['Layer']:<10}  {known['Gb/s']:>5} Gb/s   LID {known['LID']}"
         lines.append(
-            (span(f" {mark(row.level) or 'ok':<4}", word(row.level)), span(f"{name:<16}", "caption"), span(text))
+            (span(f" {mark(row.level) or 'ok':<4}", word(row.level)), span(padded(name, 16), "caption"), span(text))
         )
     more = len(table.rows) - limit
     return [*lines, *([line(span(f"     and {more} more", "dim"))] if more > 0 else []), BLANK]
@@ -133,9 +137,37 @@ def _headline(snapshot: Snapshot, parts: list[PartLine], found: list[Notice]) ->
         return line(span(" ?   nothing could be seen", "unknown-strong"))
     if worst == UNKNOWN or missing:
         lacking = [told] if told else []
-        lacking += [f"not seen: {', '.join(missing)}"] if missing else []
+        # The lines below name them: this one is to fit into 80 columns.
+        lacking += [f"not seen: {missing[0]}" if len(missing) == 1 else f"{len(missing)} parts not seen"] * bool(
+            missing
+        )
         return line(span(f" ?   nothing wrong in what was seen; {'; '.join(lacking)}", "unknown-strong"))
-    return line(span(" ok  nothing wrong in what was seen", "ok-strong"))
+    return line(span(" ok  nothing wrong in what was seen", "ok-strong"), span(_undecided(snapshot), "unknown"))
+
+
+def _undecided(snapshot: Snapshot) -> str:
+    """What the rules had nothing to go by for is not among what was seen."""
+    sample = snapshot.check.value if snapshot.check else None
+    if sample is None:
+        return ""
+    from ibkit.tui.view import incidents
+
+    number = incidents.open_rules(sample.diagnosis)
+    return f"; {number} {'rule' if number == 1 else 'rules'} could not be decided" if number else ""
+
+
+def _changes(snapshot: Snapshot, found: list[Notice]) -> list[PartLine]:
+    """What changed since what it is compared with, where somebody asked for that (key T)."""
+    reading = snapshot.changes
+    if reading is None or snapshot.then is None:
+        return []
+    if reading.value is None:
+        text = "comparing ..." if reading.failure is None else f"cannot be compared: {reading.failure}"
+        return [PartLine("changes", None if reading.failure is None else UNKNOWN, f"since {snapshot.then}: {text}")]
+    from ibkit.tui.view import changes
+
+    found += changes.notices(reading.value, snapshot.then)
+    return [changes.line_of(reading.value, snapshot.then)]
 
 
 def _failures(snapshot: Snapshot) -> list[Notice]:

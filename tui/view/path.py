@@ -11,6 +11,8 @@ from ibkit.model.routes import Hop, Route, describe
 from ibkit.model.talk import NO, YES, can_talk, least_mtu_bytes, least_rate_gbps, port_at, same_way
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import BLANK, Line, facts, line, marked, span
+from ibkit.tui.view.remarks import Remark
+from ibkit.tui.view.subnet import SubnetView
 from ibkit.tui.view.table import Column, Row, Table
 
 COLUMNS = (
@@ -20,11 +22,12 @@ COLUMNS = (
     Column("Port", right=True),
     Column("Into", flexible=True, least=16),
     Column("Port", right=True),
-    Column("Link"),
+    Column("Link", tinted=True),
     Column("MTU", right=True, drop=3),
     Column("State", drop=2),
     Column("Errors out", flexible=True, least=8, drop=4, tinted=True),
-    Column("Errors in", flexible=True, least=8, drop=4, tinted=True),
+    Column("Errors in", flexible=True, least=8, drop=5, tinted=True),
+    Column("Remark", flexible=True, least=20, drop=4, tinted=True, unknown=""),
 )
 _LEVELS = {True: OK, False: CRITICAL, None: UNKNOWN}
 
@@ -54,8 +57,10 @@ def head(path: Path) -> list[Line]:
     return [*lines, *facts(pairs, " "), BLANK]
 
 
-def hop_table(path: Path) -> Table:
-    """A row for each hop there, then for each back, where that is another way."""
+def hop_table(path: Path, view: SubnetView | None = None) -> Table:
+    """A row for each hop there, then for each back, where that is another way. One over a link with a remark, such as
+    one that is slower than its ends can do, is marked as that link is elsewhere.
+    """
     ways = [("there", path.pair.there)]
     if not same_way(path.pair):
         ways.append(("back", path.pair.back))
@@ -65,13 +70,23 @@ def hop_table(path: Path) -> Table:
             continue
         for hop, cells in zip(route.hops, step_rows(path, route), strict=True):
             has_errors = any(path.counters[end].errors for end in hop if end in path.counters)
-            rows.append(Row(HopKey(name, hop), WARNING if has_errors else OK, (name, *cells)))
+            remark = _remark(view, hop)
+            level = max(WARNING if has_errors else OK, remark.level if remark else OK)
+            rows.append(Row(HopKey(name, hop), level, (name, *cells, remark and remark.text)))
     return Table("hop", COLUMNS, rows)
 
 
-def hop_lines(path: Path, hop: Hop) -> list[Line]:
-    """Both ends of a hop in full."""
-    return facts([("out of", _end(path, hop.exit)), ("into", _end(path, hop.entry))], " ")
+def hop_lines(path: Path, hop: Hop, view: SubnetView | None = None) -> list[Line]:
+    """Both ends of a hop in full, and what is to be said of its link."""
+    remark = _remark(view, hop)
+    told: list[tuple[str, object]] = [("link", (span(remark.text, word(remark.level)),))] if remark else []
+    return facts([*told, ("out of", _end(path, hop.exit)), ("into", _end(path, hop.entry))], " ")
+
+
+def _remark(view: SubnetView | None, hop: Hop) -> Remark | None:
+    """What is odd about the link of a hop."""
+    link = view.link_at.get(hop.exit) if view is not None else None
+    return view.remarks.of_link.get(link) if view is not None and link is not None else None
 
 
 def _end(path: Path, end: End) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ibkit.display import clean
 from ibkit.parsers.records import NamedTuple
+from ibkit.tui.view.cells import widest, width_of
 from ibkit.tui.view.filters import EVERYTHING, Filter
 from ibkit.tui.view.level import UNKNOWN
 
@@ -130,9 +131,9 @@ class Table:
     def widths(self) -> tuple[int, ...]:
         """Each column's natural width; a header needs room for the sort arrow."""
         if self._widths is None:
-            longest = [max(map(len, texts)) for texts in zip(*self.cells(), strict=True)] or [0] * len(self.columns)
+            longest = [widest(texts) for texts in zip(*self.cells(), strict=True)] or [0] * len(self.columns)
             self._widths = tuple(
-                min(WIDEST, max(len(column.title) + 1, width))
+                min(WIDEST, max(width_of(column.title) + 1, width))
                 for column, width in zip(self.columns, longest, strict=True)
             )
         return self._widths
@@ -149,6 +150,12 @@ class Table:
         if self._haystack is not None:
             part._haystack = [self._haystack[i] for i in indices]
         return part
+
+    def counted(self, shown: Sequence[int]) -> str:
+        """How many rows are shown of how many: ``12 of 40 ports``."""
+        total = len(self.rows)
+        noun = self.noun if total == 1 else self.plural
+        return f"{total:,} {noun}" if len(shown) == total else f"{len(shown):,} of {total:,} {noun}"
 
     def is_handle(self, index: int, x: int) -> bool:
         """Whether a click so far to the right in a row (cells) is meant to unfold it; nothing does in a plain table."""

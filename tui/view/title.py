@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ibkit.parsers.records import NamedTuple
 from ibkit.tui.view.lines import Line, Span, span
 from ibkit.tui.view.table import AS_THEY_CAME, Order, Table
 
 
 class Shown(NamedTuple):
-    """How a table is being shown."""
+    """How a table is being shown. ``rows`` are the numbers of those that are."""
 
     table: Table | None
-    rows: int = 0
+    rows: Sequence[int] = ()
     filter_text: str = ""
     faults_only: bool = False
     order: Order = AS_THEY_CAME
@@ -24,10 +26,7 @@ def title(crumbs: list[str], shown: Shown) -> Line:
     table = shown.table
     if table is None:
         return tuple(parts)
-    total = len(table.rows)
-    noun = table.noun if total == 1 else table.plural
-    count = f"{shown.rows:,} of {total:,} {noun}" if shown.rows != total else f"{total:,} {noun}"
-    parts.append(span(f"   {count}", "caption"))
+    parts.append(span(f"   {table.counted(shown.rows)}", "caption"))
     if shown.filter_text:
         parts += [Span("   filter: ", "caption"), span(shown.filter_text, "key")]
     if shown.faults_only:
