@@ -30,6 +30,7 @@ class Sieve:
         self._known: KnownLines | Fingerprints = KnownLines()
         self._clock = _Clock()
         self._is_mostly_known = False
+        self._is_empty_nothing = worth(b"") == IGNORE
 
     def expect_much(self) -> None:
         """From now on remember lines as it is best for a large log."""
@@ -38,14 +39,34 @@ class Sieve:
 
     def candidates(self, block: bytes) -> tuple[int, list[Candidate]]:
         """How many lines the block has, and those of them that may say something new, in order."""
+        if self._is_empty_nothing and not block.strip(b"\n"):  # as another sieve leaves them
+            return len(block) + 1, []
         count, found = self._by_memory(block) if self._is_mostly_known else self._by_shape(block)
         if found:
             self._known.add([key for _, _, key, worth in found if worth != CONTEXT])
         return count, found
 
-    def sift(self, block: bytes) -> bytes:
-        """The block with each line that is no candidate empty."""
-        count, found = self.candidates(block)
+    def sift(self, text: bytes) -> bytes:
+        """A part of a log with each line that is no candidate empty. Left as they are: the first and the last line,
+        which may be cut, very long ones, and blocks with lines between carriage returns.
+        """
+        at, last = text.find(b"\n") + 1, text.rfind(b"\n") + 1
+        parts = [text[:at]]
+        while at < last:
+            end = text.rfind(b"\n", at, at + BLOCK_BYTES) + 1
+            if end:
+                parts.append(self._sift_block(text[at:end]))
+            else:
+                end = text.find(b"\n", at) + 1
+                parts.append(text[at:end])
+            at = end
+        return b"".join([*parts, text[last:]])
+
+    def _sift_block(self, block: bytes) -> bytes:
+        bare = block.replace(b"\r\n", b"\n")
+        if b"\r" in bare:
+            return block
+        count, found = self.candidates(bare)
         if not found:
             return b"\n" * (count - 1)
         lines = [b""] * count

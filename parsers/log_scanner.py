@@ -18,7 +18,7 @@ from ibkit.parsers.seen_lines import Memory
 #: A line that has no end within this many bytes is cut.
 MAX_UNENDED_BYTES = 1 << 18
 #: From here on (bytes) the time that it takes to import numpy is saved by it.
-LARGE_BYTES = 32 << 20
+LARGE_BYTES = 64 << 20
 #: Different facts of bulk lines, see Scanner.
 MAX_FACTS = 200_000
 
@@ -116,6 +116,10 @@ class Scanner:
                     continue
                 data, dropping = data[end + 1 :], False
             data = rest + data
+            end = data.find(b"\n")
+            if end > MAX_UNENDED_BYTES and b"\r" not in data[:end]:  # wherever the reads end
+                yield data[:MAX_LINE_CHARS], _DROPPED
+                data = data[end + 1 :]
             cut = data.rfind(b"\n")
             if cut >= 0:
                 rest = data[cut + 1 :]

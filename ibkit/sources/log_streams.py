@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import FileIO
 from typing import BinaryIO, Protocol, cast
+
+from ibkit.sources.shared_reading import SharedReading
 
 #: Looked at to tell text from binary data (bytes).
 HEAD_BYTES = 8192
@@ -28,16 +31,18 @@ def unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
     """A stream of text: decompressed, from UTF-16, /proc's NUL-separated files with a line for each variable."""
 
     def open_text() -> Bytes:
-        stream = opener()
-        head = _read_whole(stream, HEAD_BYTES)
-        stream = _Joined(head, stream)
+        opened = opener()
+        head = _read_whole(opened, HEAD_BYTES)
+        stream = _Joined(head, opened)
         for magic, module in _PACKED.items():
             if head.startswith(magic):
                 return _decompressed(module, stream)
         if head.startswith(_UTF16):
             return _Utf16(stream)
         separator = _separator(name)
-        return _Translated(stream, separator) if separator and b"\0" in head else stream
+        if separator and b"\0" in head:
+            return _Translated(stream, separator)
+        return SharedReading(head, opened) if isinstance(opened, FileIO) and os.path.isfile(opened.fileno()) else stream
 
     return open_text
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict, Layer
 from ibkit.parsers.base import Problem
+from ibkit.parsers.job_ends import OPEN_MPI
 from ibkit.parsers.job_facts import (
     Allocation,
     Attempt,
@@ -27,10 +28,10 @@ from ibkit.parsers.job_facts import (
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_scanner import MAX_FACTS
 from ibkit.parsers.nccl import NcclFact
-from ibkit.sources.shared_reading import SharedReading
 from ibkit.transport.answer import combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
+from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
 from ibkit.transport.logs import gloo, mpi, nccl, nccl_run, providers
 from ibkit.transport.logs.attempts import Attempts
@@ -93,7 +94,7 @@ class _Heap:
 
     def read(self, log: Log, file: File) -> None:
         """Take the facts of one log. What cannot be read to its end is a problem."""
-        with closing(SharedReading(log.open())) as stream:
+        with closing(log.open()) as stream:
             facts = JobLog(stream)
             try:
                 for fact in facts:
@@ -156,7 +157,8 @@ class _Heap:
                 if isinstance(fact, Provider) and fact.below == "psm3":
                     self.mpi.add_psm3(fact, file)
             case Failure(runtime="verbs" | "job"):
-                self.nccl.add(fact, file)
+                if fact.topic != "not-started":
+                    self.nccl.add(fact, file)
                 self.mpi.add(fact, file)
             case Version() | Setting() | Failure():
                 is_nccl = fact.runtime in ("nccl", "NCCL", "RCCL")
@@ -248,14 +250,32 @@ def _refuse_script(job: Job) -> None:
 def _answer(job: Job, heap: _Heap) -> JobVerdict:
     book = Book()
     heap, *whole = heap.ended()
-    layers = _layers(job, heap, book)
-    for other in whole:
-        layers = list(agreed(layers, _layers(job, other, Book())))
-    return fitted(combine(job.target, layers, book, heap.problems), places_of(heap.signs(book)))
-
-
-def _layers(job: Job, heap: _Heap, book: Book) -> list[Layer]:
     hosts = read_hosts(job.hosts, heap.links)
+    layers = _layers(heap, hosts, book)
+    for other in whole:
+        layers = list(agreed(layers, _layers(other, read_hosts(job.hosts, other.links), Book())))
+    ends = [(failure, mark) for failure, mark in heap.mpi.failures if failure.runtime == "job"]
+    if not layers:
+        layers = _ended_layers(ends)
+        for _, mark in ends[:2]:
+            book.cite(mark, "failure")
+    answer = combine(job.target, layers, book, heap.problems)
+    if ends and not layers:
+        answer = answer._replace(status="aborted")
+    return fitted(answer, places_of(heap.signs(book)))
+
+
+def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
+    """The layer of a run of which only its MPI's launcher spoke: that it died, or did not start."""
+    launchers = [failure.detail for failure, _ in ends if failure.detail]
+    if not launchers:
+        return []
+    runtime = OPEN_MPI if OPEN_MPI in launchers else None
+    verdict = "none" if all(failure.topic == "not-started" for failure, _ in ends) else "unknown"
+    return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=next_step(launchers[0]))]
+
+
+def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     known = heap.sizes.known()
     ucx_words: UcxWords = {}
     layers: list[Layer] = []
@@ -282,7 +302,7 @@ def _layers(job: Job, heap: _Heap, book: Book) -> list[Layer]:
         layers.append(_beside(layer, layers))
     layers += _foreign_layers(heap, layers)
     heap.problems += problems
-    return layers
+    return [_expected(layer, hosts) for layer in layers]
 
 
 def _context(heap: _Heap, known: Known) -> providers.Context:
@@ -296,6 +316,14 @@ def _judge(heap: _Heap, hosts: KnownHosts, known: Known, ucx_words: UcxWords, at
     return nccl_run.Judge(
         heap.device_mark, ucx_words, heap.launches, known.hosts, hosts.without_hca, hosts.has_active_port, attempts
     )
+
+
+def _expected(layer: Layer, hosts: KnownHosts) -> Layer:
+    """TCP between hosts that are known to have no HCA is no fall-back."""
+    if (layer.verdict, layer.status, layer.reasons) != ("tcp", "fallback", ()) or not layer.hosts:
+        return layer
+    have_none = {short_name(host) for host in layer.hosts} <= hosts.without_hca
+    return layer._replace(status="as-expected") if have_none else layer
 
 
 def _beside(layer: Layer, others: list[Layer]) -> Layer:

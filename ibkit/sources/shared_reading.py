@@ -1,0 +1,164 @@
+"""A large log is looked through by several processes.
+
+Each takes parts of the file in turn, reads them itself and gives them back with the lines empty that can say nothing
+new (``parsers/line_sieve``): numbers and order of the lines stay, and whoever reads the stream finds the same lines
+telling as in the file. A line that a process knows was let through by it before, in an earlier part, and the parts come
+back in the order in which they stand in the file. Where a line is cut by a part's end, both halves are given back as
+they are.
+
+A process has a few parts at a time, so memory is bounded, and what it is asked fits into its pipe, so that neither end
+ever waits for the other one to read. It ends when its pipe is closed, by whatever end of this process. What a process
+that has died leaves undone is read here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import deque
+from contextlib import suppress
+from io import FileIO
+from typing import IO, cast
+
+#: From here on (bytes) the time that it takes others to start is saved by them.
+LARGE_BYTES = 96 << 20
+#: What a process is asked for at once (bytes).
+PART_BYTES = 1 << 20
+#: Parts that a process has to do, so that on a busy machine it does not wait for each turn of the one that asks.
+PARTS_AHEAD = 4
+#: Each takes some 45 MiB of memory.
+MAX_WORKERS = 3
+_NUMBER_BYTES = 8
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_CHILD = "import sys; sys.path.insert(0, sys.argv[1]); from ibkit.sources.shared_reading import main; main()"
+
+
+class SharedReading:
+    """The text of a plain file of which ``head`` was read already. In a large one lines that can say nothing new may be
+    empty. Closes the file when it is closed.
+    """
+
+    def __init__(self, head: bytes, file: FileIO) -> None:
+        self._ready = head
+        self._file = file
+        self._next = file.tell()
+        self._end = os.fstat(file.fileno()).st_size
+        self._workers: list[_Worker] = []
+        self._asked: deque[tuple[_Worker, int]] = deque()
+        self._is_alone = self._end - self._next < LARGE_BYTES
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes, none at the end. Raises OSError."""
+        while not self._ready:
+            if not self._asked and not self._share_out():
+                return self._file.read(size) or b""
+            self._ready = self._part()
+        data, self._ready = self._ready[:size], self._ready[size:]
+        return data
+
+    def close(self) -> None:
+        """End the processes and close the file."""
+        self._asked.clear()
+        while self._workers:
+            self._workers.pop().end()
+        self._file.close()
+
+    def _share_out(self) -> bool:
+        """Give the file to others, once. False where there are none, or none any more: the rest is read here."""
+        if self._is_alone:
+            return False
+        if not self._workers:
+            self._workers = _workers(self._file.fileno())
+            for worker in self._workers * PARTS_AHEAD:
+                self._ask(worker)
+        self._is_alone = not self._asked
+        if self._is_alone:
+            self._file.seek(min(self._next, self._end))
+        return not self._is_alone
+
+    def _ask(self, worker: _Worker) -> None:
+        if self._next < self._end:
+            worker.ask(self._next, self._length(self._next))
+            self._asked.append((worker, self._next))
+            self._next += PART_BYTES
+
+    def _length(self, start: int) -> int:
+        return min(PART_BYTES, self._end - start)
+
+    def _part(self) -> bytes:
+        worker, start = self._asked.popleft()
+        text = worker.answer()
+        if text is None:
+            return os.pread(self._file.fileno(), self._length(start), start)
+        self._ask(worker)
+        return text
+
+
+class _Worker:
+    """A process that reads parts of the file with this descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        import subprocess
+
+        self._process = subprocess.Popen(
+            (sys.executable, "-I", "-c", _CHILD, _ROOT, str(descriptor)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(descriptor,),
+        )
+        self._to = cast(IO[bytes], self._process.stdin)
+        self._from = cast(IO[bytes], self._process.stdout)
+
+    def ask(self, start: int, length: int) -> None:
+        """Ask for a part of the file."""
+        with suppress(OSError):  # it has died, and gives no answer
+            self._to.write(_number(start) + _number(length))
+            self._to.flush()
+
+    def answer(self) -> bytes | None:
+        """The first part that was asked for and not given yet, None where the process has died."""
+        head = self._from.read(_NUMBER_BYTES)
+        length = int.from_bytes(head, "little")
+        text = self._from.read(length) if len(head) == _NUMBER_BYTES else b""
+        return text if len(head) == _NUMBER_BYTES and len(text) == length else None
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        for pipe in (self._to, self._from):
+            with suppress(OSError):  # what it did not take
+                pipe.close()
+        self._process.wait()
+
+
+def _workers(descriptor: int) -> list[_Worker]:
+    """As many processes as are a help, none where there is one core only."""
+    cores = len(os.sched_getaffinity(0))
+    workers: list[_Worker] = []
+    if cores > 1 and sys.executable:
+        with suppress(OSError):  # no more processes or memory: those that there are
+            workers.extend(_Worker(descriptor) for _ in range(min(cores, MAX_WORKERS)))
+    return workers
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(_NUMBER_BYTES, "little")
+
+
+def main() -> None:
+    """The process: give back each part of the file that standard input asks for."""
+    from ibkit.parsers.job_log import worth
+    from ibkit.parsers.line_sieve import Sieve
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides
+    descriptor = int(sys.argv[2])
+    asked, given = sys.stdin.buffer, sys.stdout.buffer
+    sieve = Sieve(worth)
+    sieve.expect_much()
+    while len(numbers := asked.read(2 * _NUMBER_BYTES)) == 2 * _NUMBER_BYTES:
+        start, length = (int.from_bytes(part, "little") for part in (numbers[:_NUMBER_BYTES], numbers[_NUMBER_BYTES:]))
+        text = sieve.sift(os.pread(descriptor, length, start))
+        given.write(_number(len(text)) + text)
+        given.flush()

@@ -1,0 +1,206 @@
+"""A large log that several processes look through gives the same answer, line for line, as when one reads it alone."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import large_jobs
+
+from ibkit.errors import UnreadableInput
+from ibkit.export.mpi import mpi_document
+from ibkit.parsers import line_sieve
+from ibkit.parsers.job_log import worth
+from ibkit.parsers.line_sieve import Sieve
+from ibkit.sources import log_streams, shared_reading
+from ibkit.sources.shared_reading import SharedReading
+from ibkit.transport.logs.job import open_job
+from ibkit.transport.logs.verdict import judge
+
+JOBS = Path(__file__).parents[2] / "fixtures" / "jobs"
+
+
+class Here:
+    """A worker in this process: what it does, without the cost of starting it for each of a thousand logs."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._sieve = Sieve(worth)
+        self._asked: deque[tuple[int, int]] = deque()
+
+    def ask(self, start: int, length: int) -> None:
+        self._asked.append((start, length))
+
+    def answer(self) -> bytes:
+        start, length = self._asked.popleft()
+        return self._sieve.sift(os.pread(self._descriptor, length, start))
+
+    def end(self) -> None:
+        self._asked.clear()
+
+
+@contextlib.contextmanager
+def shared(part: int = 700, *, here: bool) -> Iterator[None]:
+    """Each plain file is read in parts of so many bytes by three workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared_reading, "LARGE_BYTES", 0)
+        patch.setattr(shared_reading, "PART_BYTES", part)
+        patch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+        if here:
+            patch.setattr(shared_reading, "_Worker", Here)
+        yield
+
+
+def answer(target: str | Path) -> str:
+    try:
+        return json.dumps(mpi_document(judge(open_job(f"{target}"))))
+    except UnreadableInput as error:
+        return f"refused: {error}"
+
+
+def test_all_recorded_logs_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_streams, "HEAD_BYTES", 64)  # what is behind it is shared
+    monkeypatch.setattr(line_sieve, "BLOCK_BYTES", 300)
+    targets = [
+        (entry / json.loads((entry / "truth.json").read_text("utf-8"))["target"]).resolve()
+        for entry in sorted(JOBS.iterdir())
+        if entry.is_dir()
+    ]
+    assert len(targets) > 1000
+    different = []
+    for target in targets:
+        alone = answer(target)
+        with shared(here=True):
+            if answer(target) != alone:
+                different.append(target)
+    assert different == []
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Rings over 1,280 hosts, and one of them is on TCP."""
+    path = tmp_path / "job.log"
+    with path.open("w", encoding="ascii") as file:
+        for number, line in enumerate(large_jobs.nccl_log()):
+            file.write(f"{line}\nstep {number} | loss 0.{number}\n")
+            if number == 6000:
+                break
+    return path
+
+
+def test_processes_give_the_same_answer(log: Path) -> None:
+    alone = answer(log)
+    with shared(20_000, here=False):
+        assert answer(log) == alone
+    assert "n0001" in alone
+
+
+def test_a_file_of_another_form_is_read_as_before(log: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(log.read_bytes()[:100_000], 1))
+    plain = tmp_path / "plain"
+    plain.write_bytes(log.read_bytes()[:100_000])
+    with shared(5000, here=False):
+        found = [answer(path).replace(path.name, "log") for path in (packed, plain)]
+    assert found[0] == found[1]
+
+
+def text_of(stream: SharedReading) -> bytes:
+    return b"".join(iter(lambda: stream.read(10_000), b""))
+
+
+def test_what_a_dead_process_leaves_undone_is_read_here(log: Path) -> None:
+    """One of them, and all of them."""
+    for dead in (1, 3):
+        with shared(20_000, here=False), contextlib.closing(opened(log)) as stream:
+            start = stream.read(10)
+            for worker in stream._workers[:dead]:
+                worker._process.kill()
+                worker._process.wait()
+            text = start + text_of(stream)
+        assert text.count(b"\n") == log.read_bytes().count(b"\n")
+        assert [line for line in text.split(b"\n") if b"NCCL" in line and b"Init" in line] == [
+            line for line in log.read_bytes().split(b"\n") if b"NCCL" in line and b"Init" in line
+        ]
+
+
+def opened(path: Path) -> SharedReading:
+    return SharedReading(b"", io.FileIO(path))
+
+
+def test_no_process_is_left(log: Path) -> None:
+    """Neither where reading is given up, nor where this process is gone, and with it its ends of the pipes."""
+    with shared(20_000, here=False):
+        stream = opened(log)
+        stream.read(10)
+        processes = [worker._process for worker in stream._workers]
+        stream.close()
+        assert len(processes) == 3
+        assert all(process.returncode is not None for process in processes)
+        with log.open("rb") as file:
+            worker = shared_reading._Worker(file.fileno())
+            worker.ask(0, 100_000)
+            worker._to.close()
+            worker._from.close()
+            worker._process.wait(60)
+
+
+def test_without_processes_the_file_is_read_here(log: Path) -> None:
+    with shared(20_000, here=False):
+        for python in ("", "/nowhere/python"):
+            with pytest.MonkeyPatch.context() as patch, contextlib.closing(opened(log)) as stream:
+                patch.setattr(shared_reading.sys, "executable", python)
+                assert text_of(stream) == log.read_bytes()
+        with pytest.MonkeyPatch.context() as patch, contextlib.closing(opened(log)) as stream:
+            patch.setattr(os, "sched_getaffinity", lambda _: {0})
+            assert text_of(stream) == log.read_bytes()
+
+
+def test_what_is_written_in_the_meantime_is_read_and_what_is_cut_away_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"NCCL WARN a\n" * 1000)
+    with shared(5000, here=True), contextlib.closing(opened(path)) as stream:
+        start = stream.read(10)
+        with path.open("ab") as file:
+            file.write(b"NCCL WARN last\n")
+        assert (start + text_of(stream)).endswith(b"NCCL WARN last\n")
+    with shared(5000, here=True), contextlib.closing(opened(path)) as stream:
+        start = stream.read(10)
+        os.truncate(path, 6000)
+        assert (start + text_of(stream)).count(b"\n") == 500
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"", b"step 1 | loss 2", b"n1:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB", b"x" * 400, b"\0", b"a\rb",
+             b"n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0"]
+        ),
+        max_size=60,
+    ),
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.integers(1, 700),
+)  # fmt: skip
+def test_lines_are_empty_or_as_they_were(lines: list[bytes], end: bytes, block: int) -> None:
+    text = end.join(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_sieve, "BLOCK_BYTES", block)
+        sifted = Sieve(worth).sift(text)
+    before, after = text.split(b"\n"), sifted.split(b"\n")
+    assert len(before) == len(after)
+    assert (after[0], after[-1]) == (before[0], before[-1])
+    seen = {before[0].rstrip(b"\r"), before[-1].rstrip(b"\r")}
+    for old, new in zip(before, after, strict=True):
+        assert new in (b"", old, old.rstrip(b"\r"))
+        if b"NCCL" in old and old.rstrip(b"\r") not in seen:
+            assert new
+        seen |= {old.rstrip(b"\r")} if new else set()
