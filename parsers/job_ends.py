@@ -1,6 +1,7 @@
 """A launcher's word that a rank has died or that the program gave up: whatever carried the data, the run has failed.
 
-Formats: open-mpi/ompi orte/tools/orterun/help-orterun.txt, help-mpi-api.txt and openpmix/prrte's help-prun.txt;
+Formats: open-mpi/ompi orte/tools/orterun/help-orterun.txt, help-errmgr-base.txt, help-orte-rmaps-base.txt,
+help-mpi-api.txt and openpmix/prrte's of the same names;
 pmodels/mpich src/pm/hydra (pmiserv) and src/mpi/init/abort.c; slurm src/srun/libsrun/launch.c (task states);
 torchrun's ChildFailedError. A run that somebody ended (SIGINT, SIGTERM, scancel, a time limit) has not failed.
 """
@@ -13,24 +14,37 @@ from collections.abc import Iterator
 from ibkit.parsers.job_facts import Failure, Said
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
+OPEN_MPI, HYDRA = "Open MPI", "Hydra"
+#: What ends a run, and whose launcher says it where only one does.
 _DEATH = re.compile(
-    r"(?:mpirun|mpiexec|orterun|prterun|prun) noticed that process rank \d{1,9} with PID \d{1,10} "
+    r"(?P<openmpi>(?:mpirun|mpiexec|orterun|prterun|prun) (?:noticed that process rank \d{1,9} with PID \d{1,10} "
     r"on node (?P<node>\S{1,253}) exited\b(?! on signal (?:2|15)\b)"
+    r"|detected that one or more processes exited with non-zero status)"
     r"|MPI_ABORT was invoked on rank \d{1,9} in communicator"
-    r"|application called MPI_Abort\("
-    r"|=   (?:EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (?!(?:0|2|15|130|143)\b)\d"
+    r"|(?:ORTE|PRTE) has lost communication with a remote daemon)"
+    r"|(?P<hydra>application called MPI_Abort\("
+    r"|=   (?:EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (?!(?:0|2|15|130|143)\b)\d)"
     r"|srun: error: (?P<host>[\w.-]{1,253}): tasks? [\d,-]{1,200}: "
     r"(?:Segmentation fault|Killed|Aborted|Bus error|Floating point exception|Illegal instruction|Out Of Memory"
     r"|Exited with)"
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
+#: Open MPI's launchers: no rank was started.
+_NOT_STARTED = re.compile(
+    r"(?:ORTE|PRTE) was unable to reliably start one or more daemons"
+    r"|An (?:ORTE|PRTE) daemon has unexpectedly failed after launch and before"
+    r"|There are not enough slots available in the system"
+    r"|(?:mpirun|mpiexec|orterun|prterun|prun) was unable to (?:launch the specified appl|find the specified exec)"
+)
 _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
         for mark in (
-            b" noticed that process rank ", b"MPI_ABORT was invoked on rank", b"application called MPI_Abort(",
+            b" noticed that process rank ", b" detected that one or more processes exited", b"MPI_ABORT was invoked on",
+            b" has lost communication with a remote daemon", b"application called MPI_Abort(",
             b"=   EXIT CODE: ", b"=   EXIT STATUS: ", b"=   KILLED BY SIGNAL: ", b"srun: error: ",
-            b"errors.ChildFailedError",
+            b"errors.ChildFailedError", b" was unable to reliably start", b" daemon has unexpectedly failed",
+            b"not enough slots available", b" was unable to launch the specified", b" was unable to find the specified",
         )
     )
 )  # fmt: skip
@@ -42,7 +56,11 @@ def worth(form: bytes) -> int:
 
 
 def read(line: Line) -> Iterator[Failure]:
-    """What the line says. Never raises."""
+    """What the line says; ``detail`` is the MPI whose launcher says it, or Hydra, which several have. Never raises."""
+    said = Said(line.number, line.raw, None, None, line.rank)
     if found := _DEATH.search(line.text):
         host = found["node"] or found["host"]
-        yield Failure(Said(line.number, line.raw, None, None, line.rank), "job", "died", True, host)
+        launcher = OPEN_MPI if found["openmpi"] else HYDRA if found["hydra"] else None
+        yield Failure(said, "job", "died", True, host, detail=launcher)
+    elif _NOT_STARTED.search(line.text):
+        yield Failure(said, "job", "not-started", True, detail=OPEN_MPI)

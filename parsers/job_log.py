@@ -204,14 +204,15 @@ _ANCHORS = tuple(
     shape(anchor)
     for anchor in (
         # NCCL, RCCL; 2.2 has no word NCCL in its lines
-        b"NCCL", b"RCCL v", b"INFO Ring", b"INFO NET", b"INFO Using", b"INFO Call", b"WARN", b"Error", b"Avg ",
-        b"  Rank ", b"unhandled system", b"libibverbs",
+        b"NCCL", b"RCCL v", b"INFO Ring", b"INFO 0 -> ", b"INFO NET", b"INFO Using", b"INFO Call", b"WARN", b"Error",
+        b"Avg ", b"  Rank ", b"unhandled system", b"libibverbs",
         # UCX and the rows of its tables
         b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with", b"unhandled timeout",
         # Open MPI
         b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"selected pml",
-        b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics", b"attributes for",
-        b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ", b"Device", b"CPCs",
+        b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics",
+        b"attributes for", b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ",
+        b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
         b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",
         # others, settings
@@ -223,7 +224,8 @@ _ANCHORS = tuple(
         b"LSB_HOSTS", b"LSB_MCPU", b" NodeList=", b"exec_host", b"executed on host", b"<8*", b"prun ",
         # PyTorch, Horovod
         b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",
-        b"_backend=", b"Backend: ", b"initialization opt", b" connected to", b"Unable to find", b"-library=",
+        b"_backend=", b" backend=", b"is using nccl==", b" as DP rank ", b"Backend: ", b"initialization opt",
+        b" connected to", b"Unable to find", b"-library=",
         b"PSM3", b"MPICH_", b"] btl", b"] pml=", b"] mtl=", b"][rdma_", b"ICH configure", b"ICH2 configure",
         b"of rcvhdrq", b"OFI netmod", b"CRAY MPICH", b" (synd ", b"an internal queue", b" (MCA v",
         b"DAPL", b"Device", b"=ch3:", b"handle_cqe",
@@ -231,6 +233,7 @@ _ANCHORS = tuple(
         b"-mca ", b"\\", b"Fatal error",
         # how it ended
         b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed",
+        b"remote daemon", b"more daemons", b"E daemon has", b"enough slots",
     )
 )  # fmt: skip
 

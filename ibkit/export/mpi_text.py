@@ -25,6 +25,10 @@ _NO_REASON = (
     "no line says why: look at `ibkit status` and at /proc/PID/limits of a rank on {hosts}; "
     "`ibkit check-mpi-transport --explain` lists what it can be"
 )
+_UNSEEN_PARAMETER = (
+    "a parameter that no line shows has left tcp and self alone: look for it in the command line, OMPI_MCA_btl, "
+    "~/.openmpi/mca-params.conf, etc/openmpi-mca-params.conf; --mca mpi_show_mca_params file,environment prints it"
+)
 
 
 def lines(answer: JobVerdict, width: int | None = None) -> Iterator[str]:
@@ -198,8 +202,10 @@ def _ranks(pair: Pair) -> str:
 
 def _next_step(layer: Layer, matrix: Matrix) -> str | None:
     """What the layer says is to be done; where no line proves a reason, where to look for it."""
-    if layer.status == "undecided":
+    if layer.next_step or layer.status == "undecided":
         return layer.next_step
+    if layer.status == "by-configuration" and layer.runtime == "Open MPI" and not layer.reasons:
+        return _UNSEEN_PARAMETER
     if layer.reasons or layer.status not in ("fallback", "mixed"):
         return None
     known = {cell.transport for cell in matrix.between}

@@ -28,5 +28,8 @@ def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem
     else:
         verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
     status = min((layer.status for layer in layers), key=STATUSES.index)
-    step = next((layer.next_step for layer in layers if layer.next_step and layer.status == "undecided"), None)
+    step = next(
+        (one.next_step for one in layers if one.next_step and (one.status == "undecided" or one.verdict == "unknown")),
+        None,
+    )
     return JobVerdict(target, verdict, status, tuple(layers), book.evidence, step, tuple(problems))

@@ -28,6 +28,13 @@ def deaths(text: str) -> list[tuple[str, str | None]]:
         ("=   KILLED BY SIGNAL: 9 (Killed)", None),
         ("srun: error: cn0417: task 0: Exited with exit code 1", "cn0417"),
         ("srun: error: n2: tasks 0-3,7: Segmentation fault (core dumped)", "n2"),
+        (
+            "mpirun detected that one or more processes exited with non-zero status, thus causing",
+            None,
+        ),
+        ("prterun detected that one or more processes exited with non-zero status, thus causing the", None),
+        ("ORTE has lost communication with a remote daemon.", None),
+        ("PRTE has lost communication with a remote daemon.", None),
         ("[1,0]<stderr>:torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", None),
     ],
 )
@@ -47,3 +54,18 @@ def test_a_death(text: str, host: str | None) -> None:
 )
 def test_an_end_that_somebody_wanted(text: str) -> None:
     assert deaths(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ORTE was unable to reliably start one or more daemons.",
+        "PRTE was unable to reliably start one or more daemons.",
+        "An ORTE daemon has unexpectedly failed after launch and before",
+        "There are not enough slots available in the system to satisfy the 64",
+        "mpirun was unable to find the specified executable file, and therefore",
+        "prterun was unable to launch the specified application as it could not access",
+    ],
+)
+def test_a_job_that_was_not_started(text: str) -> None:
+    assert deaths(text) == [("not-started", None)]

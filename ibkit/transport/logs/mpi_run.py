@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
+from ibkit.parsers.job_ends import HYDRA
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
@@ -23,6 +24,7 @@ from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
     denies_ucx,
+    leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,
     wants_module,
@@ -49,6 +51,8 @@ _STEPS = {
     "Cray MPICH": "run again with MPICH_OFI_VERBOSE=1",
     "Intel MPI": "run again with I_MPI_DEBUG=3, and with UCX_LOG_LEVEL=info where the provider is mlx",
     "MVAPICH": "run again with MV2_SHOW_ENV_INFO=2; MVAPICH 3 and later: UCX_LOG_LEVEL=info",
+    HYDRA: "run again with I_MPI_DEBUG=5 (Intel MPI), MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), or "
+    "MV2_SHOW_ENV_INFO=2 (MVAPICH2), and with UCX_LOG_LEVEL=info",
     "libfabric": "run again with FI_LOG_LEVEL=info and the MPI's own debug level",
     "Horovod": "run again with HOROVOD_LOG_LEVEL=debug and NCCL_DEBUG=INFO",
     "Gloo": "Gloo prints no transport: look at GLOO_SOCKET_IFNAME and GLOO_DEVICE_TRANSPORT of the job",
@@ -129,11 +133,11 @@ class Run:
         for _, mark in fatal[:2]:
             book.cite(mark, "failure")
         status, why = self._status(verdict, version, has_ended)
-        if fatal and verdict != "unknown":
+        if fatal:
             status = "aborted"
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
-            reasons(why, book), self._next_step(runtime) if status == "undecided" else None,
+            reasons(why, book), self._next_step(runtime) if verdict == "unknown" else None,
         )  # fmt: skip
 
     def _next_step(self, runtime: str | None) -> str:
@@ -303,6 +307,8 @@ class Run:
         asked = self._asked_for_tcp(version, has_module=bool(why) or self._has_module())
         if asked:
             return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
+        if self._has_restricted_components():
+            return "by-configuration", {}
         return "fallback", {**why, **self._build()}
 
     def _proven(self, version: str | None) -> dict[str, list[tuple[Mark, str]]]:
@@ -362,8 +368,8 @@ class Run:
                 for setting, mark in self._settings("ompi")
                 if leaves_tcp_to_openmpi(setting, version, has_module=has_module)
                 or (denies_ucx(setting) and self._is_openib_refused())
+                or (self._is_one_host() and leaves_no_shared_memory(setting))
             ]
-            found += self._restricted_components()
         return list({(mark.file, mark.line): mark for mark in found}.values())
 
     def _is_openib_refused(self) -> bool:
@@ -376,18 +382,18 @@ class Run:
             wants_module(setting) for setting, _ in self._settings("ompi")
         )
 
-    def _restricted_components(self) -> list[Mark]:
-        """Every build has a shared memory btl: a list of loaded ones without it was restricted by a parameter."""
-        found = []
-        for process in self._parts.processes:
-            loaded = process.components.get("btl", {})
-            if {"tcp", "self"} <= loaded.keys() and not loaded.keys() & _NEVER_ALONE:
-                found.append(loaded["tcp"])
-        return found[:2]
+    def _has_restricted_components(self) -> bool:
+        """Every build has a shared memory btl: a list of loaded ones without it was restricted by a parameter, which no
+        line of it shows.
+        """
+        by_ucx = any(process.endpoints for process in self._parts.processes)
+        by_btl = any(process.btls for process in self._parts.processes) or bool(self._parts.tables)
+        loaded = (process.components.get("btl", {}).keys() for process in self._parts.processes)
+        return (by_btl or not by_ucx) and any({"tcp", "self"} <= names and not names & _NEVER_ALONE for names in loaded)
 
 
 #: Fatal failures of a start: no data was moved yet.
-_AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch"))
+_AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch", "not-started"))
 #: Components that need no HCA.
 _WITHOUT_HCA = frozenset(
     ("self", "sm", "vader", "smcuda", "tcp", "template", "ob1", "cm", "bfo", "csum", "v", "monitoring", "crcpw")

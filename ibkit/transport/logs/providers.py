@@ -210,7 +210,7 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     if has_ended and (verdict in ("unknown", "shm") or any(failure.topic in _AT_START for failure, _ in ends)):
         verdict, pairs = "none", ()
     status, why = _status(verdict, context, has_ended=has_ended)
-    if fatal and verdict != "unknown":
+    if fatal:
         status = "aborted"
     if _is_mlx(group, context):
         why = _of_mlx(why, context)
@@ -221,7 +221,7 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     version = next((version for of, version, _ in context.versions if of == name), None)
     return Layer(
         "mpi", verdict, status, job, name, version, hosts, ranks, pairs, reasons(why, book),
-        step if status == "undecided" else None,
+        step if verdict == "unknown" else None,
     )  # fmt: skip
 
 
