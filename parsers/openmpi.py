@@ -174,7 +174,7 @@ _HELP = (
     ("allocate some locked memory.", "memlock", False),
     ("No OpenFabrics connection schemes reported that they were able to be", "no-cpc", False),
     ("One or more nonexistent OpenFabrics devices/ports were", "device-missing", False),
-    ("create an internal queue.  This typically indicates a failed", "create-queue", False),
+    ("create an internal queue.", "create-queue", False),
     ("No OpenFabrics devices of the right type were found within", "no-devices", False),
     ("It appears that an OpenFabrics device does not have an IP address", "no-cpc", False),
     ("A process failed to create a queue pair.", "resources", False),
@@ -235,7 +235,7 @@ _CONTEXT = re.compile(
     rb"(?m:^)(?:(?:[^\n]{0,300}>:|[\[\]()<>:.,+|/TZ -]{1,40}|\[po/[^\]\n]{1,250}\]|\[\w{1,12}\]:|[\w.-]{1,80} +\|"
     rb"|\([^()\n]{0,160}\)|[A-Z]\w\w +:: [^\n]{1,200}:) ?)?[ \t]{0,12}(?:"
     + b"|".join(
-        re.escape(shape(mark))
+        re.escape(shape(mark)).replace(b"\\ ", b"[ \\t]")
         for mark in (
             b"Module: ", b"Host: ", b"Local host: ", b"Local device: ", b"Local adapter: ", b"Local port: ",
             b"Peer host: ",
@@ -284,7 +284,7 @@ _OFI = re.compile(r"mtl:ofi:prov(?:ider)?(?P<what>:domain)?: (?P<name>\S{1,80})"
 _LOADED = re.compile(r"components_(?:register|open): found loaded component (\w{1,40})")
 #: A parameter as ``mpi_show_mca_params`` prints it: from the environment, the command line or a file.
 _PARAMETER = re.compile(r"((?:btl|pml|mtl)(?:_\w{1,60})?)=(\S{1,400}) \((?!default)[^()\n]{1,300}")
-_INSTALLED = re.compile(r" {0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
+_INSTALLED = re.compile(r"[ \t]{0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
 _FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
 _SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
 _UCX_VERSION = re.compile(r"pml_ucx_open: UCX version (\d[\w.]{0,30})")
@@ -416,7 +416,7 @@ class Reader:
             self._table = None
 
 
-_FIELD = re.compile(r" {0,12}(\w[\w ]{1,40}): +(\S.{0,300})")
+_FIELD = re.compile(r"[ \t]{0,12}(\w[\w ]{1,40}):[ \t]+(\S.{0,300})")
 _HELP_LINES = 40
 
 

@@ -121,7 +121,7 @@ class Reader:
         for head, part in segments(_HEAD, text):
             said = Said(line.number, line.raw, head["host"] or None, int(head["pid"]), line.rank)
             yield from self._part(part, said)
-        if said is None and (fatal := _FATAL.match(text)):
+        if said is None and (fatal := _FATAL.search(text)):
             said = Said(line.number, line.raw, fatal["host"], int(fatal["pid"]), line.rank)
             yield from _failure(fatal["text"], "FATAL", said)
         elif said is None:

@@ -45,6 +45,11 @@ WRAPS: dict[str, Wrap] = {
     "stern-hash": (lambda line, _: f"train-launcher-x7k2p mpi-launcher {line}", False),
     "compose": (lambda line, _: f"worker-1  | {line}", False),
     "ray": (lambda line, _: f"(RayWorker pid=4711, ip=10.0.0.7) {line}", False),
+    "quoted": (lambda line, _: f"> {line}", False),
+    "quoted-twice": (lambda line, _: f">> {line}", False),
+    "grep": (lambda line, _: f"slurm-4711.out:{line}", False),
+    "grep-n": (lambda line, _: f"logs/train.err:17:{line}", False),
+    "cat-n": (lambda line, _: f"    17\t{line}", False),
     "colour": (lambda line, _: f"\x1b[36m{line}\x1b[0m", False),
     "docker": (
         lambda line, _: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2026-03-01T12:00:07Z"}),
@@ -122,3 +127,22 @@ def test_whole_logs(seed: int) -> None:
         if one != other:
             different.append((name, [wrap for wrap, _ in stack], one, other))
     assert not different, different
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "17:[n01:5101] mca: bml: Using tcp btl for send to [[31337,1],1] on node n02",  # grep -n
+        "&gt; [1,0]&lt;stdout&gt;:[n01:5101] mca: bml: Using tcp btl for send to [[31337,1],1] on node n02",
+        "[n01:5101]\N{NO-BREAK SPACE}mca: bml: Using tcp btl for send to [[31337,1],1] on\N{NO-BREAK SPACE}node n02",
+    ],
+)
+def test_lines_as_they_are_pasted(pasted: str) -> None:
+    """By grep, out of a web page's source, and with the blanks of a word processor."""
+    (layer,) = judged(pasted + "\n").layers
+    assert (layer.verdict, layer.hosts) == ("tcp", ("n01", "n02"))
+
+
+def test_quotation_marks_of_a_word_processor() -> None:
+    line = "network device \N{LEFT SINGLE QUOTATION MARK}mlx5_9:1\N{RIGHT SINGLE QUOTATION MARK} is not available"
+    assert to_line(1, line.encode()).text == "network device 'mlx5_9:1' is not available"
