@@ -100,16 +100,44 @@ def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
 
 
 _LAUNCHER = re.compile(r"(?:.*/)?(mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})?\Z")
+#: Options of launchers that take two words, and common ones that take none.
+_MCA = frozenset(("--mca", "-mca", "--gmca", "-gmca", "--omca", "-omca"))
+_VARIABLES = frozenset(("-genv", "-env", "--env", "--genv"))
+_TWO_WORDS = _MCA | _VARIABLES
+_NO_WORD = frozenset(
+    ("--oversubscribe", "--nooversubscribe", "--allow-run-as-root", "--tag-output", "--timestamp-output", "-v", "-l",
+     "--report-bindings", "--use-hwthread-cpus", "--display-map", "--verbose", "--label", "--exclusive", "--unbuffered")
+)  # fmt: skip
+
+
+def _own_words(words: list[str]) -> set[int]:
+    """The places of the launcher's own words: up to the first one that is neither an option nor an option's value, and
+    again behind a colon, where the next command begins.
+    """
+    own = set()
+    is_open = True
+    is_launched = not any(map(_LAUNCHER.match, words))  # else a line that goes on behind a backslash
+    for place, word in enumerate(words):
+        if word == ":" or _LAUNCHER.match(word):
+            is_open = is_launched = True
+        elif is_launched and not word.startswith("-"):
+            before = words[place - 1] if place else ""
+            is_value = before.startswith("-") and before not in _NO_WORD
+            is_open &= is_value or (place > 1 and words[place - 2] in _TWO_WORDS)
+        if is_open:
+            own.add(place)
+    return own
 
 
 def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
     """MCA parameters, exported variables and the number of ranks of one line of a command."""
     words = [word.strip("\"'") for word in words]
     contexts: list[int | None] = [None]
-    for word, *rest in (words[index : index + 3] for index in range(len(words))):
-        if word in ("--mca", "-mca", "--gmca", "-gmca", "--omca", "-omca") and len(rest) == 2:
+    own = _own_words(words)
+    for place, (word, *rest) in enumerate(words[index : index + 3] for index in range(len(words))):
+        if word in _MCA and len(rest) == 2:
             yield Setting(said, "ompi", rest[0], rest[1])
-        elif word in ("-genv", "-env", "--env", "--genv") and len(rest) == 2 and "=" not in rest[0]:
+        elif word in _VARIABLES and len(rest) == 2 and "=" not in rest[0]:
             yield from _variable(rest[0], rest[1], said)
         elif re.match(rf"{_NAME}=", word):
             name, _, value = word.partition("=")
@@ -118,6 +146,8 @@ def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
             yield Setting(said, "intel", "I_MPI_FABRICS", "shm:tcp")  # what this option of Intel MPI's sets
         elif word == ":":
             contexts.append(None)
+        elif place not in own:
+            continue  # -n and -c of the program that is launched are no numbers of ranks
         elif word in ("-np", "-n", "--np", "-c", "--ntasks", "--n") and rest and rest[0].isdigit() and len(rest[0]) < 8:
             if not (word == "-c" and launcher == "srun"):
                 contexts[-1] = int(rest[0])

@@ -20,7 +20,7 @@ from support.answers import Answers
 from support.proc_tree import rank_files
 
 from ibkit.cli.main import main
-from ibkit.collectors.job_samples import SOCKETS, SOCKETS_AGAIN, watch_job
+from ibkit.collectors.job_samples import SOCKETS, watch_job
 from ibkit.collectors.ranks import ranks_of_process, ranks_of_slurm_job
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict
@@ -68,7 +68,6 @@ def source(
     commands = {
         QP: CommandAnswer((), qps.encode(), exit_status=0),
         " ".join(SOCKETS): CommandAnswer((), sockets.encode(), exit_status=0),
-        " ".join(SOCKETS_AGAIN): CommandAnswer((), sockets.encode(), exit_status=0),
         "ip -j -d addr": CommandAnswer((), address.encode(), exit_status=0),
     }
     folders = {
@@ -284,6 +283,7 @@ def test_the_first_process_of_a_rank_may_be_a_shell() -> None:
 def test_a_stopped_rank_is_told() -> None:
     here = source()
     here._files["/proc/90/status"] = here._files["/proc/90/status"].replace("R (running)", "T (stopped)")
+    assert "process 90 (rank 1) is stopped" in (judged(here, source()).next_step or "")
     assert [one.text for one in judged(here, source()).problems if one.kind == "stopped"] == [
         "process 90 (rank 1) is stopped, by a signal or a debugger: it moves nothing"
     ]
@@ -292,9 +292,40 @@ def test_a_stopped_rank_is_told() -> None:
 def test_ranks_that_ended_in_the_window_are_told() -> None:
     later = source()
     later._folders = {**later._folders, "/proc": [Entry("89", "folder"), Entry("self", "folder")]}
+    assert "a --window that it outlives" in (judged(source(), later).next_step or "")
     assert [one.text for one in judged(source(), later).problems if one.kind == "ended"] == [
         "process 90 ended in the window: what these moved until then was not seen"
     ]
+
+
+@pytest.mark.parametrize(("uid", "advice"), [(0, False), (1000, True)])
+def test_root_is_not_advised_to_root(uid: int, advice: bool) -> None:
+    """A process with more rights than root in a container has refuses it, too."""
+    files = {
+        "/proc/self/status": f"Name:\tpython3\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n",
+        "/proc/1/status": "Name:\tinit\n",
+    }
+    here = Answers({}, files=files, folders={"/proc": [Entry("1", "folder")]}, errors={"/proc/1/environ": "EACCES"})
+    with pytest.raises(UnreadableInput) as told:
+        watch_job("nodea", "running", here, here, lambda _: 1.0)
+    assert ("as root" in str(told.value)) is advice
+
+
+def test_another_jobs_rank_that_may_not_be_looked_at_is_no_obstacle() -> None:
+    """Ranks of somebody else's job, on the same host, beside one's own through shared memory."""
+    now = source()
+    maps = {f"/proc/{pid}/maps": f"/usr/lib/libmpi.so.40\n{SEGMENTS}" for pid in (89, 90)}
+    other = {
+        "/proc/77/status": "Name:\tb.out\nPPid:\t76\n",
+        "/proc/77/environ": "OMPI_COMM_WORLD_RANK=0\0PMIX_NAMESPACE=8",
+    }
+    now._files = {**now._files, **maps, **other}
+    context = b'[{"ifindex":0,"ifname":"rxe0","ctxn":0,"pid":5,"comm":"a"}]'
+    now._commands = {**now._commands, "rdma -j -d resource show ctx": CommandAnswer((), context, exit_status=0)}
+    now._folders = {**now._folders, "/proc": [Entry(name, "folder") for name in ("77", "89", "90", "self")]}
+    answer = judge_watches("running", [watch_job("nodea", "running", now, now, lambda _: 2.0)])
+    assert [(layer.verdict, layer.ranks) for layer in answer.layers] == [("unknown", None), ("shm", 2)]
+    assert "as root" in (answer.layers[0].next_step or "")
 
 
 def test_a_threads_number_is_its_processs() -> None:

@@ -82,6 +82,12 @@ class Part:
         is_refused = any(problem.kind == "not-permitted" for problem in self.ranks.problems)
         return is_refused or (self.watch.network is not None and any(one and one.network is None for one in facts))
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether processes of its ranks were gone at the window's end."""
+        gone = {f"/proc/{pid}" for pid in self.ranks.ranks}
+        return any(problem.kind == "ended" and problem.source in gone for problem in self.watch.problems)
+
     def owner(self, thread: int | None) -> int | None:
         """The rank's process that a thread's id belongs to."""
         pid = None if thread is None else self.watch.owners.get(thread, thread)

@@ -20,6 +20,13 @@ def next_step(job: LiveJob) -> str:
     """Where nothing that moved decides."""
     if job.size == 1:
         return "the job has one rank, which has no other one to send to: run it with two or more"
+    if stopped := next((one for part in job.parts for one in part.ranks.problems if one.kind == "stopped"), None):
+        return f"{stopped.text}; let it go on (kill -CONT), then look again"
+    if any(part.has_ended for part in job.parts):
+        return (
+            "processes of the job ended in the window: look at a run that goes on, with a --window that it outlives, "
+            "or give the job's log"
+        )
     if any(True for part in job.parts for _ in part.queue_pairs()):
         shown = any(
             one.sq_psn is not None for part in job.parts for one, _, _ in part.queue_pairs() if one.type in CONNECTED
@@ -39,7 +46,7 @@ def next_step(job: LiveJob) -> str:
             f"a rank moves data by TCP with {remote.socket.peer}, and from here it cannot be seen whether that is "
             "a rank: look on all hosts of the job (--hosts), or give its log"
         )
-    as_root = " as root" if any(part.is_hidden for part in job.parts) else ""
+    as_root = " as root or the job's user" if any(part.is_hidden for part in job.parts) else ""
     hosts = "" if job.is_whole else ", on each of the job's hosts (--hosts)"
     return (
         f"nothing moved in the window that can be seen and proves it: look again{as_root} while the ranks communicate, "

@@ -1,0 +1,33 @@
+"""How many ranks a command line asks for: the launcher's own words tell it, and never those of its program."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibkit.parsers.job_settings import Reader
+from ibkit.parsers.log_lines import Line
+
+
+def ranks(*texts: str) -> list[str]:
+    reader = Reader()
+    facts = [fact for number, text in enumerate(texts, 1) for fact in reader.read(Line(number, text, text))]
+    return [fact.value for fact in facts if getattr(fact, "name", None) == "ranks"]
+
+
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ("mpirun -np 2 ./a.out", ["2"]),
+        ("mpirun -np 2 ./a.out -n 100", ["2"]),
+        ("mpirun --oversubscribe -np 2 sh -c head -c 200000 x", ["2"]),
+        ("mpirun ./a.out -n 100", []),
+        ("mpirun --allow-run-as-root ./a.out -n 100", []),
+        ("srun -n 4 ./a.out -n 100", ["4"]),
+        ("srun -N1 -n1 mpirun -np 8 ./a.out", ["8"]),
+        ("timeout 9 mpirun --mca btl tcp,self --host a:1 -np 3 ./a : -np 2 ./b -n 7", ["5"]),
+        ("mpirun -genv UCX_TLS tcp -n 2 ./a.out -n 3", ["2"]),
+        ("mpirun -np 1 ./a : ./b -n 7", []),  # the second command leaves it open
+    ],
+)
+def test_the_program_s_own_options_are_no_numbers_of_ranks(command: str, count: list[str]) -> None:
+    assert ranks(command) == count
