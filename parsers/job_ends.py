@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Failure, Said
+from ibkit.parsers.job_facts import Failure, Requeue, Said
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 OPEN_MPI, HYDRA = "Open MPI", "Hydra"
@@ -36,6 +36,8 @@ _NOT_STARTED = re.compile(
     r"|There are not enough slots available in the system"
     r"|(?:mpirun|mpiexec|orterun|prterun|prun) was unable to (?:launch the specified appl|find the specified exec)"
 )
+#: slurmd's word in the job's own file (slurm src/slurmd/slurmstepd/req.c): requeued, its file goes on.
+_REQUEUE = re.compile(r"slurmstepd(?:-\S{1,80})?: error: \*\*\* JOB \d{1,12} ON \S{1,253} CANCELLED AT \d")
 _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
@@ -43,7 +45,8 @@ _SHAPES = re.compile(
             b" noticed that process rank ", b" detected that one or more processes exited", b"MPI_ABORT was invoked on",
             b" has lost communication with a remote daemon", b"application called MPI_Abort(",
             b"=   EXIT CODE: ", b"=   EXIT STATUS: ", b"=   KILLED BY SIGNAL: ", b"srun: error: ",
-            b"errors.ChildFailedError", b" was unable to reliably start", b" daemon has unexpectedly failed",
+            b"slurmstepd", b"errors.ChildFailedError", b" was unable to reliably start",
+            b" daemon has unexpectedly failed",
             b"not enough slots available", b" was unable to launch the specified", b" was unable to find the specified",
         )
     )
@@ -55,7 +58,7 @@ def worth(form: bytes) -> int:
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Failure]:
+def read(line: Line) -> Iterator[Failure | Requeue]:
     """What the line says; ``detail`` is the MPI whose launcher says it, or Hydra, which several have. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _DEATH.search(line.text):
@@ -64,3 +67,5 @@ def read(line: Line) -> Iterator[Failure]:
         yield Failure(said, "job", "died", True, host, detail=launcher)
     elif _NOT_STARTED.search(line.text):
         yield Failure(said, "job", "not-started", True, detail=OPEN_MPI)
+    elif _REQUEUE.search(line.text):
+        yield Requeue(said)

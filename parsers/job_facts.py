@@ -127,6 +127,12 @@ class Attempt(NamedTuple):
     is_first: bool = False
 
 
+class Requeue(NamedTuple):
+    """A batch system has ended all of the job's processes: those that speak later were started anew."""
+
+    said: Said
+
+
 class RankPlace(NamedTuple):
     """A row of a table of ranks: where this rank runs, by the name of its host, or by its number among its host's
     ranks.

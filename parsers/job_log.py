@@ -35,6 +35,7 @@ from ibkit.parsers.job_facts import (
     Mesh,
     Provider,
     RankPlace,
+    Requeue,
     Said,
     Setting,
     SharedMemory,
@@ -57,6 +58,7 @@ Fact = (
     | Foreign
     | Launch
     | Attempt
+    | Requeue
     | Allocation
     | Cut
 )
@@ -159,7 +161,7 @@ class _Readers:
 
 
 #: What explains and never decides.
-_SIDE_FACTS = (Failure, Setting, Launch, Foreign, Version, Attempt)
+_SIDE_FACTS = (Failure, Setting, Launch, Foreign, Version, Attempt, Requeue)
 _SPEAKER = re.compile(r"(?:\[|(?<![^\s\]>]))(?P<host>[A-Za-z][\w.-]{0,252}) *:(?P<pid>\d{1,10}) *[:\]]")
 
 
@@ -215,6 +217,8 @@ _ANCHORS = tuple(
         b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
         b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",
+        # blanks of word processors, which are none here
+        b"\xc2\xa0",
         # others, settings
         b"provider: ", b"libfabric:", b"MV2_", b"MVAPICH", b"mpi_rank_", b"====", b"Gloo", b"gloo/", b" to perform ",
         b"horovod", b"Intel", b"TMI provider", b"fabric is not", b"library libdat", b"tmi.conf", b"getaddr_netdev",
@@ -233,7 +237,7 @@ _ANCHORS = tuple(
         b"-mca ", b"\\", b"Fatal error",
         # how it ended
         b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed",
-        b"remote daemon", b"more daemons", b"E daemon has", b"enough slots",
+        b"slurmstepd", b"remote daemon", b"more daemons", b"E daemon has", b"enough slots",
     )
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from ibkit.parsers.job_facts import Requeue
 from ibkit.parsers.job_log import JobLog
 
 
@@ -69,3 +70,16 @@ def test_an_end_that_somebody_wanted(text: str) -> None:
 )
 def test_a_job_that_was_not_started(text: str) -> None:
     assert deaths(text) == [("not-started", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("slurmstepd: error: *** JOB 4711 ON n01 CANCELLED AT 2026-03-01T10:00:00 DUE TO JOB REQUEUE ***", True),
+        ("slurmstepd-n01: error: *** JOB 4711 ON n01 CANCELLED AT 2026-03-01T10:00:00 DUE TO PREEMPTION ***", True),
+        ("slurmstepd: error: *** STEP 4711.0 ON n02 CANCELLED AT 2026-03-01T10:00:00 ***", False),
+    ],
+)
+def test_a_job_that_its_batch_system_ended(text: str, is_one: bool) -> None:
+    facts = JobLog(io.BytesIO(text.encode() + b"\n"))
+    assert [type(fact) for fact in facts] == [Requeue] * is_one

@@ -104,6 +104,41 @@ def test_without_a_command_line_between_them_ucx_lines_are_one_run() -> None:
     assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "mixed")]
 
 
+REQUEUED = "slurmstepd: error: *** JOB 4711 ON n01 CANCELLED AT 2026-03-01T10:00:00 DUE TO JOB REQUEUE ***"
+
+
+def test_a_requeued_job_is_two_runs_in_the_same_file() -> None:
+    verbs = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")
+    tcp = ucx_lines("ep_cfg[2]: tag(tcp/eth0)", hosts=("n03", "n04"), pid=400)
+    answer = judged(text(verbs, REQUEUED, tcp))
+    assert [(layer.job, layer.verdict, layer.hosts) for layer in answer.layers] == [
+        (1, "rdma", ("n01", "n02")),
+        (2, "tcp", ("n03", "n04")),
+    ]
+    assert answer.verdict == "mixed"
+
+
+def test_the_last_words_of_a_requeued_job_are_its_own() -> None:
+    first, last = ucx_lines("ep_cfg[1]: tag(rc_mlx5/mlx5_0:1)"), ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_1:1)")
+    answer = judged(text(first, REQUEUED, last))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "rdma")]
+
+
+def test_a_requeued_job_whose_provider_changed() -> None:
+    """MPICH prints no header: only the batch system's line stands between the two."""
+    hosts = ["SLURM_JOB_NUM_NODES=2"]
+    answer = judged(text(hosts, "libfabric provider: verbs;ofi_rxm", REQUEUED, "libfabric provider: tcp"))
+    assert [layer.job for layer in answer.layers] == [1, 2]
+    assert "mixed" not in {layer.verdict for layer in answer.layers}
+
+
+def test_logs_of_two_nodes_are_not_parted_by_one_nodes_line() -> None:
+    one = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", hosts=("n01",))
+    other = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", hosts=("n02",), pid=400)
+    answer = judged(text(one), text(REQUEUED, other))
+    assert [(layer.job, layer.hosts) for layer in answer.layers] == [(1, ("n01", "n02"))]
+
+
 def test_a_command_line_that_names_a_setting_belongs_to_what_follows() -> None:
     first, second = bml_lines(), bml_lines(family=4711, pid=300)
     answer = judged(text("+ mpirun -np 2 --mca btl tcp,self ./a", first, "+ mpirun -np 2 ./a", second))

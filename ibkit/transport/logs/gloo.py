@@ -60,7 +60,7 @@ class Evidence:
     ) -> Iterator[Layer]:
         """A layer for each run: a command line, or a new attempt, stands between two of them."""
         places = Launches(launches)
-        runs: dict[tuple[int, int], list[tuple[Fact, Mark]]] = {}
+        runs: dict[tuple[int, tuple[int, int]], list[tuple[Fact, Mark]]] = {}
         for fact, mark in self._facts:
             runs.setdefault((places.between(mark.order, 0, mark.line), attempts.number(mark)), []).append((fact, mark))
         found = [runs[key] for key in sorted(runs)] or ([[]] if self._backends else [])

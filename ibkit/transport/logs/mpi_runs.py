@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ibkit.parsers import openmpi
 from ibkit.parsers.job_facts import Failure, Setting
 from ibkit.transport.evidence import File, Mark
+from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.processes import MAX_RUNS, Launches, Span, overlaps, unions
 
@@ -28,6 +29,7 @@ class _Group:
 
     def __init__(self, processes: list[MpiProcess]) -> None:
         self.processes = processes
+        self.first = processes[0].first
         self.span = Span(processes)
         self.families = {process.family for process in processes if process.family is not None}
         #: First and last line in each file.
@@ -48,14 +50,15 @@ class _Group:
             self._widen(order, first, last)
 
 
-def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[Parts]:
+def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> list[Parts]:
     """The runs in the order of the log.
 
-    Two runs have different job families of Open MPI, or a launcher's command line between all their lines, or tables
-    of other hosts and ranks. What has no process belongs to the run in whose lines it stands, or that it is nearest to.
+    Two runs have different job families of Open MPI, or a launcher's command line between all their lines, or are
+    different attempts of a job, or have tables of other hosts and ranks. What has no process belongs to the run in
+    whose lines it stands, or that it is nearest to.
     """
     commands = Launches(launches)
-    groups = _groups(evidence.processes, commands)
+    groups = _groups(evidence.processes, commands, attempts)
     if not groups:
         return _by_table(evidence)
     if len(groups) == 1:
@@ -79,7 +82,7 @@ def runs(evidence: Evidence, launches: Sequence[Mark]) -> list[Parts]:
     return parts
 
 
-def _groups(processes: list[MpiProcess], launches: Launches) -> list[_Group]:
+def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts) -> list[_Group]:
     together = list(overlaps(processes))
     first_of_family: dict[int, int] = {}
     for number, process in enumerate(processes):
@@ -92,7 +95,7 @@ def _groups(processes: list[MpiProcess], launches: Launches) -> list[_Group]:
     for group in sorted(
         map(_Group, by_root.values()), key=lambda g: min((o, first) for o, (first, _) in g.lines.items())
     ):
-        same = next((other for other in found if not _are_apart(other, group, launches)), None)
+        same = next((other for other in found if not _are_apart(other, group, launches, attempts)), None)
         if same is None and len(found) < MAX_RUNS:
             found.append(group)
         else:
@@ -100,10 +103,10 @@ def _groups(processes: list[MpiProcess], launches: Launches) -> list[_Group]:
     return found
 
 
-def _are_apart(one: _Group, other: _Group, launches: Launches) -> bool:
+def _are_apart(one: _Group, other: _Group, launches: Launches, attempts: Attempts) -> bool:
     if one.families and other.families and not one.families & other.families:
         return True
-    return launches.separate(one.span, other.span)
+    return launches.separate(one.span, other.span) or attempts.are_apart(one.first, other.first)
 
 
 def _nearest(groups: list[_Group], launches: Launches, mark: Mark) -> int:

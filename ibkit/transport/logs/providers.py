@@ -16,6 +16,7 @@ from ibkit.transport import words
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs import mpi_builds
+from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import Launches
 from ibkit.transport.reasons import reason_of, reasons
@@ -97,8 +98,8 @@ class Evidence:
             if not (isinstance(fact, Provider) and fact.runtime == "libfabric")
         ]
 
-    def runs(self, launches: Sequence[Mark]) -> list[Group]:
-        """The facts of each run: a command line or a header stands between two of them.
+    def runs(self, launches: Sequence[Mark], attempts: Attempts) -> list[Group]:
+        """The facts of each run: a command line, a header or a new attempt of the job stands between two of them.
 
         Where no run says anything, what a build of MPICH tells is the only run's; so it is where libfabric speaks,
         which that build does not use.
@@ -108,7 +109,7 @@ class Evidence:
         for fact, mark in self.facts:
             if isinstance(fact, Build):
                 continue
-            key = (mark.order, *(places.between(mark.order, 0, mark.line) for places in before))
+            key = mark.order, *attempts.number(mark), *(places.between(mark.order, 0, mark.line) for places in before)
             group = groups.setdefault(key, Group([], [], []))
             match fact:
                 case Provider():
@@ -140,9 +141,11 @@ class Context(NamedTuple):
     lines: Mapping[int, int] = {}
 
 
-def layers(evidence: Evidence, launches: Sequence[Mark], context: Context, book: Book) -> list[Layer]:
+def layers(
+    evidence: Evidence, launches: Sequence[Mark], attempts: Attempts, context: Context, book: Book
+) -> list[Layer]:
     """A layer for each run."""
-    groups = evidence.runs(launches)
+    groups = evidence.runs(launches, attempts)
     # Of several runs in one log nobody knows whose the numbers are, unless all of them say the same.
     is_alone = len({group.first.order for group in groups}) == len(groups) or len({*map(_speech, groups)}) == 1
     alone = context if is_alone else context._replace(ranks=None, hosts=None, names=(), failures=())

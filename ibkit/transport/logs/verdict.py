@@ -21,6 +21,7 @@ from ibkit.parsers.job_facts import (
     Mesh,
     Provider,
     RankPlace,
+    Requeue,
     Setting,
     SharedMemory,
     Version,
@@ -80,6 +81,7 @@ class _Heap:
         self.gloo = gloo.Evidence()
         self.backends: list[tuple[Backend, Mark]] = []
         self.attempts: list[tuple[bool, Mark]] = []
+        self.requeues: list[Mark] = []
         self.sizes = Sizes(job.listed)
         self.launches: list[Mark] = []
         self.foreign: list[tuple[Foreign, Mark]] = []
@@ -147,6 +149,8 @@ class _Heap:
                 self.sizes.list_hosts(fact)
             case Attempt():
                 self.attempts.append((fact.is_first, file.mark(fact.said)))
+            case Requeue():
+                self.requeues.append(file.mark(fact.said))
             case Backend():
                 self.backends.append((fact, file.mark(fact.said)))
                 self.gloo.add(fact, file)
@@ -277,6 +281,7 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
 
 def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     known = heap.sizes.known()
+    attempts = Attempts(heap.attempts, heap.requeues)
     ucx_words: UcxWords = {}
     layers: list[Layer] = []
     if heap.is_libfabric_nccls():
@@ -285,22 +290,22 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
         every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
     elif heap.providers.facts and not heap.has_paths():
-        layers += providers.layers(heap.providers, heap.launches, _context(heap, known), book)
+        layers += providers.layers(heap.providers, heap.launches, attempts, _context(heap, known), book)
     if not layers and heap.is_mpi_spoken() and not ucx_words:
-        parts = runs(heap.mpi, heap.launches)
+        parts = runs(heap.mpi, heap.launches, attempts)
         for number, part in enumerate(parts, 1):
             run = Run(heap.mpi, part, known if len(parts) == 1 else Known(), number)
             layers.append(run.layer(book))
             heap.problems += run.problems
-    attempts = Attempts(heap.attempts)
     found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words, attempts))
     layers += found
     if any(layer.job == MAX_RUNS for layer in layers):
         text = f"run {MAX_RUNS} is that and all later ones"
         heap.problems.append(Problem("many-runs", text))
+    silent = list(_foreign_layers(heap, layers))
     for layer in heap.gloo.layers(heap.launches, attempts, known, heap.links, book):
-        layers.append(_beside(layer, layers))
-    layers += _foreign_layers(heap, layers)
+        layers.append(_beside(layer, [*layers, *silent]))
+    layers += silent
     heap.problems += problems
     return [_expected(layer, hosts) for layer in layers]
 
