@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.guest_links import down
 
 pytestmark = [
     pytest.mark.rxe,
@@ -44,15 +44,12 @@ async def drive() -> None:
 
         await read({})
         assert "Active" in state_of(app, "rxe1")
-        subprocess.run(["ip", "link", "set", "ve1", "down"], check=True)
-        try:
+        with down("ve1"):
             before: dict[object, float | None] = {part: r.taken for part, r in app.snapshot.readings.items()}
             await pilot.press("r")
             await read(before)
             assert "Down" in state_of(app, "rxe1"), state_of(app, "rxe1")
             assert "Active" not in state_of(app, "rxe1")
-        finally:
-            subprocess.run(["ip", "link", "set", "ve1", "up"], check=True)
     collecting.stop()
 
 
