@@ -535,6 +535,7 @@ class IbkitApp(App[None]):
         above = self.page_screen
         if not then or above is None:
             return
+        then = os.path.expanduser(then)
         if self.timeline is not None and not os.path.exists(then) and "@" not in then:
             then = self.timeline.named(then)
         from ibkit.tui.pages.changes import ChangesPage

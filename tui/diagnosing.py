@@ -22,7 +22,7 @@ from ibkit.rules.evidence import Collected, Evidence
 from ibkit.rules.expectation_file import read_expectations
 from ibkit.rules.tallies import spell
 from ibkit.sources.site import Site
-from ibkit.tui.snapshot import DOCTOR, FABRIC, MANAGERS, Reading, Readings
+from ibkit.tui.snapshot import DOCTOR, FABRIC, HOST, MANAGERS, Reading, Readings
 
 #: How many samples the lines of the past show.
 PAST = 60
@@ -93,15 +93,18 @@ def judged(sample: Diagnosed, expect: str | None) -> Diagnosed:
 
 
 def given_by(site: Site, readings: Readings) -> Given:
-    """What the parts' own tasks have read. Of two hosts of one name it is not known whose checks these are."""
+    """What the parts' own tasks have read. Of two hosts of one name it is not known whose readings these are."""
     fabric, managers = (readings.get(part, Reading()).value for part in (FABRIC, MANAGERS))
     names = Counter(host.name for host in site.hosts)
-    checks = {
-        part.host: reading.value
-        for part, reading in readings.items()
-        if part.kind == DOCTOR and reading.value and names[part.host] == 1
-    }
-    return Given(fabric.fabric if fabric else None, managers, checks)
+    checks, hosts = (
+        {
+            part.host: reading.value
+            for part, reading in readings.items()
+            if part.kind == kind and reading.value and names[part.host] == 1
+        }
+        for kind in (DOCTOR, HOST)
+    )
+    return Given(fabric.fabric if fabric else None, managers, checks, hosts)
 
 
 def _compared(before: Collected, fresh: Collected, seconds: float) -> Collected:

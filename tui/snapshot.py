@@ -211,7 +211,7 @@ def tasks_of(site: Site, earlier: Site | None = None, expect: Callable[[], str |
     if site.origin.kind != "raw":  # one tool's output says nothing about its host
         tasks += [Task(Part(DOCTOR, host.name), partial(_checks, host.source, host.name)) for host in site.hosts]
     tasks += [Task(FABRIC, partial(_fabric, site.subnet)), Task(MANAGERS, partial(_managers, site.subnet))]
-    shared = tuple(task.part for task in tasks if task.part.kind != HOST)
+    shared = tuple(task.part for task in tasks)
     tasks.append(Task(CHECK, _Diagnosing(site, earlier, expect), shared))
     tasks.append(Task(PORTS, _Counting(), (CHECK, FABRIC)))
     if site.job or raw_log(site):
@@ -325,7 +325,7 @@ def _path(subnet: Source, a: str, b: str, readings: Readings) -> Path | str:
 def _hcas(source: Source, name: str) -> HostHcas:
     from ibkit.collectors.hca import collect_hcas
 
-    return collect_hcas(source, name, whole=False)  # a refresh starts no process for pyverbs
+    return collect_hcas(source, name)  # all of it: the rules take it from here
 
 
 def _checks(source: Source, name: str) -> HostChecks:

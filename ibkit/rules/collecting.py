@@ -99,12 +99,13 @@ _NO_EXPECTATIONS = Lack(
 class Given(NamedTuple):
     """What somebody collected of the same site already, so that nothing is asked twice; None is still to be read.
 
-    ``checks`` is by the host's name.
+    ``checks`` and ``hosts`` are by the host's name.
     """
 
     fabric: Fabric | None = None
     managers: SubnetManagers | None = None
     checks: Mapping[str, HostChecks] = MappingProxyType({})
+    hosts: Mapping[str, HostHcas] = MappingProxyType({})
 
 
 _NOTHING = Given()
@@ -125,7 +126,7 @@ def collect(
     topology says where something was counted or which partitions a port is in, so it comes with these.
     """
     parts = _Parts()
-    hosts = parts.hosts(site)
+    hosts = parts.hosts(site, given.hosts)
     checks = parts.checks(site, given.checks) if hosts and HOST_CHECKS in wanted else None
     swept = Fabric({}, (), None)
     fabric = None
@@ -272,8 +273,8 @@ class _Parts:
         self.lacks: dict[str, Lack] = {}
         self.looked_at: list[LookedAt] = []
 
-    def hosts(self, site: Site) -> tuple[HostHcas, ...] | None:
-        hosts = tuple(collect_hcas(host.source, host.name) for host in site.hosts)
+    def hosts(self, site: Site, given: Mapping[str, HostHcas]) -> tuple[HostHcas, ...] | None:
+        hosts = tuple(given.get(host.name) or collect_hcas(host.source, host.name) for host in site.hosts)
         told = tuple(host for host in hosts if host.hcas)
         if not told:
             self.lacks[HOST_CHECKS] = Lack("there is no host with devices", _RECORD)

@@ -50,6 +50,8 @@ def plan(path: str, finding: Finding, why: str, until: str | None, day: str) -> 
     before = read_text(path) if os.path.lexists(path) else None
     if before is not None:
         from_toml(before, path)
+        if not os.access(path, os.W_OK):  # in a folder of one's own it could be replaced all the same
+            raise IbkitError(f"{path}: it may not be written to: name another file, or let its owner allow it")
     addition = Addition(path, tuple(_lines(found, why, until, is_new=before is None)), before)
     try:
         waivers = from_toml(text_with(addition), path).waivers

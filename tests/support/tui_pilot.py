@@ -49,7 +49,14 @@ class Driver:
 
     async def type(self, text: str) -> str:
         """Type a text."""
-        names = {"!": "exclamation_mark", " ": "space", "/": "slash", "-": "minus", "[": "left_square_bracket"}
+        names = {
+            "!": "exclamation_mark",
+            " ": "space",
+            "/": "slash",
+            "-": "minus",
+            "[": "left_square_bracket",
+            "~": "tilde",
+        }
         return await self.press(*(names.get(letter, letter) for letter in text))
 
     async def click(self, text: str, times: int = 1, line_from: int = 0) -> str:

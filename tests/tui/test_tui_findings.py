@@ -110,6 +110,23 @@ async def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path, monkeypa
         assert (tmp_path / "expectations.toml").read_text() == "mine\n"
 
 
+async def test_a_file_that_may_not_be_written_to_is_told_before_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "mine.toml"
+    file.write_text('format = "ibkit-expect/1"\n')
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != str(file))  # root may write to all files
+    async with fat_tree(page="findings") as tui:
+        await tui.press("W")
+        await tui.type("~/mine.toml")
+        await tui.press("enter", "b", "enter", "enter")
+        await tui.until("it may not be written to")
+        await tui.press("W")
+        assert file.read_text() == 'format = "ibkit-expect/1"\n'
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
+
+
 async def test_others_who_look_on_are_not_offered_to_write() -> None:
     app = IbkitApp(open_site(str(FAT_TREE)), page="findings", read_only=True)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -50,6 +50,6 @@ async def test_a_real_job_over_tcp_is_found_watched_and_its_line_is_shown(tmp_pa
                 await tui.until("TCP, as configured")
                 assert "OMPI_MCA_btl=tcp,self" in tui.words
                 await tui.until(" bytes in ")
-                assert re.search(r"ss -tinepH:\d+ .*:\d+ .*:\d+ pid \d+: \d+ bytes in \d", tui.words)
+                assert re.search(r"ss -tineH:\d+ .*:\d+ .*:\d+ pid \d+: \d+ bytes in \d", tui.words)
         finally:
             os.killpg(job.pid, signal.SIGKILL)

@@ -14,9 +14,10 @@ from ibkit.sources.opening import open_site
 from ibkit.sources.site import Origin, Site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.collecting import Collecting
-from ibkit.tui.snapshot import CHECK, DOCTOR, FABRIC, MANAGERS, Part, Reading, Task, read_all, tasks_of
+from ibkit.tui.snapshot import CHECK, DOCTOR, FABRIC, HOST, MANAGERS, Part, Reading, Task, read_all, tasks_of
 
 FAT_TREE = Path(__file__).parents[2] / "fixtures" / "fat-tree"
+MULTIRAIL = FAT_TREE.parent / "multirail-host"
 
 
 class Counted:
@@ -72,6 +73,24 @@ def test_all_parts_ask_the_fabric_once() -> None:
     assert snapshot.fabric.value is not None
     assert snapshot.check.value.collected.fabric is snapshot.fabric.value.fabric
     assert sweeps(source) == once()
+
+
+def test_a_host_is_read_once_for_its_page_and_the_rules() -> None:
+    """Each reading starts a process for pyverbs."""
+    site = open_site(str(MULTIRAIL))
+    asked: Counter[str] = Counter()
+
+    class Verbs(Counted):
+        def verbs(self, *arguments: Any, **more: Any) -> Any:
+            asked["verbs"] += 1
+            return self._source.verbs(*arguments, **more)
+
+    hosts = tuple(host._replace(source=Verbs(host.source)) for host in site.hosts)
+    snapshot = read_all(site._replace(hosts=hosts))
+    assert snapshot.check is not None
+    assert snapshot.check.value is not None, snapshot.check.failure
+    assert asked == {"verbs": 2 * len(hosts)}, "once for the host, once by the doctor, who looks how pyverbs is"
+    assert snapshot.check.value.collected.hosts == tuple(reading.value for reading in snapshot.hosts.values())
 
 
 def test_the_rules_say_the_same_as_when_they_collect_themselves() -> None:
@@ -139,7 +158,7 @@ def test_a_task_that_waits_can_be_stopped() -> None:
 
 def test_the_check_needs_what_has_a_task_of_its_own() -> None:
     (check,) = [task for task in tasks_of(open_site(str(FAT_TREE))) if task.part == CHECK]
-    assert {part.kind for part in check.needs} == {DOCTOR, FABRIC.kind, MANAGERS.kind}
+    assert {part.kind for part in check.needs} == {HOST, DOCTOR, FABRIC.kind, MANAGERS.kind}
 
 
 @pytest.mark.parametrize("names", [("n01", "n01"), ("n01", "n02")])

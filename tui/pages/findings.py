@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -144,7 +145,8 @@ def _waive(snapshot: Snapshot, one: Finding | Undecided) -> Outcome:
     expected = sample.collected.expected
     path = (expected.source if expected else None) or DEFAULT_FILE
 
-    def ask_why(path: str) -> Outcome:
+    def ask_why(given: str) -> Outcome:
+        path = os.path.expanduser(given)
         return Ask(f"why is this known? it goes into {path}", partial(ask_until, path))
 
     def ask_until(path: str, why: str) -> Outcome:

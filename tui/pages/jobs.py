@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from typing import Any
 
@@ -108,7 +109,7 @@ class JobsPage(Page):
         """Ask for a log; or the matrix of the job."""
         if name == OPEN.name:
             hint = "a log, a job's folder, or slurm:JOBID n[01-16]"
-            return Ask(hint, lambda text: JobPage(Part(ASKED_JOB, text)))
+            return Ask(hint, lambda text: JobPage(Part(ASKED_JOB, os.path.expanduser(text))))
         part = key.part if isinstance(key, jobs.JobKey) else JOB
         return JobPage(part).press(name, snapshot, key)
 

@@ -13,6 +13,7 @@ from ibkit.model.host_findings import findings
 from ibkit.model.ids import PKey
 from ibkit.model.port_state import ACTIVE, DORMANT, FAULTY, condition
 from ibkit.model.rates import width_speed
+from ibkit.sources.base import NOT_RECORDED
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import BLANK, Line, facts, heading, line, span
 from ibkit.tui.view.notices import Notice, Target
@@ -42,7 +43,8 @@ DORMANT_WORDS = {
     "Disabled": "switched off on this side",
     "Sleep": "asleep",
 }
-#: Kinds of problems that a finding or the host's own line tells already (ibkit.collectors).
+#: Kinds of problems that a finding or the host's own line tells already (ibkit.collectors). What a capture does not
+#: hold is no problem of the host: the rules say what is not complete for it.
 NO_DEVICE, DEVICE_UNREADABLE = "no-rdma-device", "device-unreadable"
 
 
@@ -186,7 +188,8 @@ def notices(host: HostHcas) -> list[Notice]:
     absent = [problem for problem in host.problems if problem.kind == NO_DEVICE]
     found += [Notice(UNKNOWN, problem.text, host.host, target) for problem in absent]
     if is_seen(host):
-        rest = [problem for problem in host.problems if problem.kind not in (NO_DEVICE, DEVICE_UNREADABLE)]
+        told_elsewhere = (NO_DEVICE, DEVICE_UNREADABLE, NOT_RECORDED)
+        rest = [problem for problem in host.problems if problem.kind not in told_elsewhere]
         found += told(f"host {host.host}".rstrip(), rest)
     return found
 
