@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.endings import is_cut
 from ibkit.parsers.lines import BEFORE, Problems, lines_of
 from ibkit.parsers.records import NamedTuple
 
@@ -35,10 +36,13 @@ class NetdevRow(NamedTuple):
 def parse(text: str, *, source: str = "") -> Parsed[tuple[NetdevRow, ...]]:
     """Read ibdev2netdev. Raises NotThisFormat where no line is its."""
     lines, first = lines_of(text, source)
+    problems = Problems(source, first)
     rows = [_row(found) for line in lines if (found := _NETDEV.match(line.strip(BEFORE)))]
     if not rows:
         raise NotThisFormat(f"{source or 'input'}: no line like 'mlx5_0 port 1 ==> ib0 (Up)'")
-    return Parsed(tuple(rows), Problems(source, first).all())
+    if is_cut(lines[-1]) and not _NETDEV.match(lines[-1].strip(BEFORE)):
+        problems.add("truncated", "the text ends inside this line, so it is not taken", len(lines))
+    return Parsed(tuple(rows), problems.all())
 
 
 def _row(found: re.Match[str]) -> NetdevRow:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
-from ibkit.parsers.endings import is_fragment
+from ibkit.parsers.endings import is_cut, is_fragment
 from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 from ibkit.parsers.records import NamedTuple
@@ -99,7 +99,7 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[DevinfoDevice, ...]]:
             seen = True
             kind = "no-rdma-device" if line.startswith("No IB devices") else "tool-error"
             problems.add(kind, f"ibv_devinfo: {line[:200]}", number)
-        elif devices and number == len(lines) and is_fragment(line, _STARTS) and not _WHOLE.match(line):
+        elif devices and number == len(lines) and not _WHOLE.match(line) and _is_open(line):
             problems.add("truncated", "the text ends inside this line, so it is not taken", number)
         elif devices and (found := _KEY.match(line)) and found[1] == "port":
             index = count_of(found[2].strip())
@@ -115,6 +115,9 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[DevinfoDevice, ...]]:
     layered = any("link_layer" in port for device in devices for port in device["ports"])
     always = (*_PORT_ALWAYS, "link_layer") if layered else _PORT_ALWAYS  # old versions do not tell it
     for device in devices:
+        for port in device["ports"]:
+            if "port_cap_flags" in port and "active_speed" not in port:
+                problems.add("truncated", f"{device['name']}: lines of port {port['port']} are missing", device["line"])
         count = device.get("phys_port_cnt")
         if (count is None and device["ports"]) or any(key not in port for port in device["ports"] for key in always):
             problems.add("truncated", f"{device['name']}: lines of the device or of a port are missing", device["line"])
@@ -122,6 +125,11 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[DevinfoDevice, ...]]:
             missing = f"{device['name']} has {count} ports, {len(device['ports'])} are listed"
             problems.add("truncated", missing, device["line"])
     return Parsed(tuple(_device(device) for device in devices), problems.all())
+
+
+def _is_open(line: str) -> bool:
+    """Whether the last line of a text, which has no end, is the beginning of one of the tool's."""
+    return is_fragment(line, _STARTS) or (":" not in line and is_cut(line))
 
 
 def _take(known: dict[str, Any], key: str, value: str, number: int, problems: Problems, of_device: bool) -> None:

@@ -82,7 +82,9 @@ def parse(text: str, *, source: str = "") -> Parsed[Partitions]:
         reader.feed(number, line)
         if reader.rejected_at is not None:
             break
-    open_end = reader.close()
+    open_end = reader.rejected_at is None and reader.close()
+    if open_end:
+        reader.problems.add("cut", "the file ends inside a definition, without its `;`: it may be cut", len(lines))
     if not any(_SHAPE.search(line.partition("#")[0]) for line in lines):
         raise NotThisFormat(
             f"{source or 'input'}: not partitions.conf: no line like 'Default=0x7fff, ipoib : ALL=full;'"

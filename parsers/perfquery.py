@@ -15,6 +15,7 @@ import re
 
 from ibkit.parsers.base import NotThisFormat, Parsed
 from ibkit.parsers.diag_messages import SIMULATOR, Message, parse_line
+from ibkit.parsers.endings import is_cut
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 from ibkit.parsers.records import NamedTuple
 
@@ -62,6 +63,9 @@ _LID = re.compile(r"Lid (\d{1,5})\b")
 _FIELD = re.compile(r"(?P<name>[A-Za-z]\w{2,47}):(?:\.++|(?<=\w{31}:))\s*+(?P<value>\S*+)\s*\Z")
 #: What a page without a header is, by its first counter.
 _FIRST_COUNTERS = {"SymbolErrorCounter": PORT_COUNTERS, "PortXmitData": PORT_COUNTERS_EXTENDED}
+#: A counter's name, perhaps with some of the dots behind it.
+_CUT_FIELD = re.compile(r"[A-Z][A-Za-z0-9]{0,47}:?\.{0,40}\Z")
+_CUT_HEADER = re.compile(r"# [A-Z][A-Za-z ]*:?.{0,200}\Z")
 _SELECTS = ("PortSelect", "CounterSelect", "CounterSelect2")
 _OWN_FAILURE = re.compile(r"(?:\S*/)?perfquery: ")
 
@@ -116,6 +120,9 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[CounterPage, ...]]:
     reader = _Reader(problems)
     for number, line in enumerate(lines, 1):
         reader.feed(number, line)
+    if is_cut(lines[-1]) and (_CUT_FIELD if reader.is_reading else _CUT_HEADER).match(lines[-1]):
+        reader.cut = True
+        problems.add("cut-page", "the text ends inside this line, so it is not taken", len(lines))
     reader.close(open_end=lines[-1] != "")
     if not reader.pages and not reader.failed:
         raise NotThisFormat(f"{source or 'input'}: not perfquery: no '# Port counters:' header and no PortSelect line")
@@ -132,6 +139,11 @@ class _Reader:
         self._problems = problems
         self._page: CounterPage | None = None
         self._select: int | None = None
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a page is open."""
+        return self._page is not None
 
     def feed(self, number: int, line: str) -> None:
         line = line.lstrip(BEFORE)

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.endings import is_cut
 from ibkit.parsers.erased import Any
 from ibkit.parsers.lines import BEFORE, Problems, count_of, lines_of
 from ibkit.parsers.records import NamedTuple
@@ -42,6 +43,8 @@ _ROW = re.compile(
     r"(?:(?:link|dev) ([^\s/:]{1,64})(?:/([0-9]{1,5}|-))?:?"
     r"|[0-9]{1,9}(?:/[0-9]{1,9})?: ([^\s/:]{1,64})(?:/([0-9]{1,5}))?:) +(\S.*)\Z"
 )
+#: What a row begins with, or is cut to.
+_START = re.compile(r"(?:link|dev) |[0-9]{1,9}(?:/[0-9]{1,9})?:|(?:l|li|lin|link|d|de|dev)\Z")
 _JSON = re.compile(r"^[ \t\ufeff]*(\[[ \t\r\n]{0,99}[{\]\[])", re.MULTILINE)
 #: The keys that may stand behind ``comm``.
 _AFTER_COMM = re.compile(r" (?:src-addr|dst-addr|drv_\w{1,40}) ")
@@ -100,8 +103,8 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[RdmaRow, ...]]:
         if row is not None and number < len(lines):
             rows.append(row)
             whole = whole and None
-        elif row is not None:  # the tool ends each line
-            whole = False
+        elif row is not None or (is_text and number == len(lines) and is_cut(line) and _START.match(line)):
+            whole = False  # the tool ends each line
             told.add("truncated", "the text ends inside this line, so it is not taken", number)
         elif is_text and not line.startswith(_DETAILS):
             told.noise.add(number, line)

@@ -42,7 +42,11 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[GidRow, ...]]:
         if found and found[5] is None and number == len(lines):
             problems.add("truncated", "the text ends inside this line, so it is not taken", number)
         elif found:
-            rows.append(GidRow(found[1], int(found[2]), int(found[3]), found[4], found[5], found[6]))
+            netdev = found[6]
+            if netdev and number == len(lines):
+                problems.add("truncated", "the text ends inside this line, perhaps inside the netdev's name", number)
+                netdev = None
+            rows.append(GidRow(found[1], int(found[2]), int(found[3]), found[4], found[5], netdev))
         elif found := _GIDS_END.match(line):
             counted = int(found[1])
             if counted != len(rows):

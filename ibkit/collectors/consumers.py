@@ -71,20 +71,20 @@ def collect_consumers(source: Source, host: str) -> Consumers:
     if not listing.names and listing.error != NOT_RECORDED:
         return Consumers(host, problems=(_why_none(source, listing),), listed=False)
     problems: list[Problem] = []
-    rows = _all_rows(source, problems)
+    rows, cut = _all_rows(source, problems)
     if not any(found is not None for found in rows.values()):
         return _counted_only(source, host, problems)
     owners = _Owners(source)
     queue_pairs = [made for row in rows[rdma.QP] or () if (made := _queue_pair(row, owners.index_of(row), problems))]
     connections = [_connection(row, owners.index_of(row)) for row in rows[rdma.CM_ID] or ()]
-    uses = _uses(rows, owners)
+    uses = _uses({kind: None if kind in cut else found for kind, found in rows.items()}, rows, owners)
     described = owners.described()
     problems += owners.problems()
     problems += _hidden(source, rows, described)
     pairs = pair_up(queue_pairs, connections)
     return Consumers(
         host, described, tuple(queue_pairs), tuple(connections), tuple(pairs), tuple(uses), tuple(problems),
-        listed=rows[rdma.QP] is not None,
+        listed=rows[rdma.QP] is not None and rdma.QP not in cut,
     )  # fmt: skip
 
 
@@ -95,8 +95,7 @@ def _why_none(source: Source, listing: FolderAnswer) -> Problem:
         return explain_absence(source, listing)
     text = (
         f"who uses {' and '.join(device.name for device in told)} is not known: ibstat shows it, and /sys of the same "
-        "host does not, as with a simulated fabric; run `ibkit consumers`, or `ibkit capture`, where the kernel has the "
-        "device"
+        "host does not, as with a simulated fabric; run `ibkit consumers` or `ibkit capture` where the kernel has it"
     )
     return Problem("not-in-kernel", text, None, CLASS)
 
@@ -160,9 +159,12 @@ class _Owners:
         return self._table.describe(seen, named, self._nodes.get(key, ()))
 
 
-def _all_rows(source: Source, problems: list[Problem]) -> dict[str, list[RdmaRow] | None]:
-    """The rows of each kind; None where nobody could list them. Kinds that fail for one reason are one problem."""
+def _all_rows(source: Source, problems: list[Problem]) -> tuple[dict[str, list[RdmaRow] | None], set[str]]:
+    """The rows of each kind, None where nobody could list them, and the kinds of which some are missing. Kinds that
+    fail for one reason are one problem.
+    """
     rows: dict[str, list[RdmaRow] | None] = {}
+    cut: set[str] = set()
     failed: dict[tuple[str, str], list[str]] = {}
     for kind in KINDS:
         answer = source.run(command_of(kind), deadline_seconds=DEADLINE_SECONDS)
@@ -170,25 +172,29 @@ def _all_rows(source: Source, problems: list[Problem]) -> dict[str, list[RdmaRow
             failed.setdefault(_reason(answer), []).append(kind)
             rows[kind] = None
         else:
-            rows[kind] = _rows(answer, kind, problems)
+            rows[kind], whole = _rows(answer, kind, problems)
+            if not whole:
+                cut.add(kind)
     for (what, reason), kinds in failed.items():
         text = f"objects of kind {', '.join(kinds)} cannot be listed: {reason}"
         problems.append(Problem(what, text, None, " ".join(command_of(kinds[0]))))
-    return rows
+    return rows, cut
 
 
-def _rows(answer: CommandAnswer, kind: str, problems: list[Problem]) -> list[RdmaRow] | None:
+def _rows(answer: CommandAnswer, kind: str, problems: list[Problem]) -> tuple[list[RdmaRow] | None, bool]:
+    """The rows of a kind, and whether nothing shows that some are missing."""
     try:
         parsed = rdma.parse(answer.out, source=answer.command)
     except NotThisFormat as error:
         if not answer.stdout.strip():  # versions before 5.0 print nothing for no rows
-            return []
+            return [], True
         problems.append(Problem("tool-failed", str(error), None, answer.command))
-        return None
+        return None, False
     problems += parsed.problems
     found = [row for row in parsed.value if row.kind == kind]
-    # One pasted file answers every question: what it does not hold was not asked.
-    return None if parsed.value and not found else found
+    whole = parsed.complete is not False
+    # One pasted file answers every question: what it does not hold was not asked, or is in the part that is missing.
+    return None if (parsed.value or not whole) and not found else found, whole
 
 
 def _reason(answer: CommandAnswer) -> tuple[str, str]:
@@ -230,13 +236,14 @@ def _connection(row: RdmaRow, owner: int) -> Connection:
     )  # fmt: skip
 
 
-def _uses(rows: dict[str, list[RdmaRow] | None], owners: _Owners) -> list[Use]:
+def _uses(whole: dict[str, list[RdmaRow] | None], rows: dict[str, list[RdmaRow] | None], owners: _Owners) -> list[Use]:
+    """How many objects each owner has on each device; of kinds of which not all rows are known, nobody knows."""
     counts: Counter[tuple[int, str, str]] = Counter()
     for kind, found in rows.items():
         counts.update((owners.index_of(row), row.device, kind) for row in found or ())
     places = dict.fromkeys((owner, device) for owner, device, _ in counts)
     return [
-        Use(owner, device, *(None if rows[kind] is None else counts[owner, device, kind] for kind in KINDS))
+        Use(owner, device, *(None if whole[kind] is None else counts[owner, device, kind] for kind in KINDS))
         for owner, device in sorted(places)
     ]
 

@@ -24,7 +24,7 @@ from ibkit.model.partitions import (
     PortKeys,
 )
 from ibkit.parsers import partitions_conf
-from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 
 #: OpenSM looks a partition up by name in so many bytes, of which the last one ends it.
 _NAME_LENGTH = 31
@@ -62,8 +62,16 @@ def compared(partitions: Partitions, text: str, source: str) -> Partitions:
     except NotThisFormat as error:
         raise UnreadableInput(str(error)) from error
     intended = intended_partitions(parsed.value)
+    problems = (*partitions.problems, *parsed.problems)
+    if is_cut(parsed):  # what is missing may say otherwise: the last line that means a port holds
+        return partitions._replace(intended=intended, problems=problems, complete=False)
     found = _differences(intended, partitions.ports, partitions.manager, source)
-    return partitions._replace(intended=intended, problems=(*partitions.problems, *parsed.problems, *found))
+    return partitions._replace(intended=intended, problems=(*problems, *found))
+
+
+def is_cut(parsed: Parsed[partitions_conf.Partitions]) -> bool:
+    """Whether a part of the file may be missing; one that OpenSM rejects is known for what it is."""
+    return parsed.complete is False and parsed.value.rejected_at is None
 
 
 def _differences(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ibkit.collectors import fabric as topology
-from ibkit.collectors.intended_partitions import intended_partitions
+from ibkit.collectors.intended_partitions import intended_partitions, is_cut
 from ibkit.collectors.key_tables import RECORD, RECORD_FIELDS, SECTION, KeyTables
 from ibkit.collectors.local_ports import local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
@@ -72,7 +72,7 @@ def collect_partitions(source: Source, fabric: Fabric | None = None, through: Th
     if cut and not missing:
         text = f"{described(cut)} known by a part of the P_Key table alone: a block or row of it is missing"
         problems.append(Problem("no-table", text, cut[0].line, cut[0].source))
-    if missing or cut:
+    if missing or cut or asking.is_cut:
         complete = False
     elif ports and complete is False:
         problems.append(
@@ -109,6 +109,7 @@ class _Asking:
         self.problems: list[Problem] = []
         self.label: str | None = None
         self.intended: tuple[IntendedPartition, ...] | None = None
+        self.is_cut = False
         self._source = source
         self._through = through
         self._fabric = fabric
@@ -205,6 +206,7 @@ class _Asking:
             return explain_failure(self._source, answer, messages)
         self.label = label
         self.problems += parsed.problems
+        self.is_cut |= parsed.complete is False and not messages
         self.tables.add_records(parsed.value.records, label)
         if answer.failure is not None or answer.exit_status not in (0, None):
             self.problems.append(explain_failure(self._source, answer, messages))
@@ -269,6 +271,7 @@ class _Asking:
     def _read_configuration(self, text: str, label: str) -> Iterable[Problem]:
         parsed = partitions_conf.parse(text, source=label)
         self.intended = intended_partitions(parsed.value)
+        self.is_cut |= is_cut(parsed)
         return parsed.problems
 
 

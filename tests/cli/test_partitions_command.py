@@ -150,3 +150,21 @@ def test_a_port_without_the_default_partition(capsys: pytest.CaptureFixture[str]
 def test_nothing_in_it(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text)
     assert main(["partitions", "--json", "--from", str(tmp_path / "x")]) in (2, 3)
+
+
+@pytest.mark.parametrize("size", [56, 60, 67])
+def test_a_configuration_that_is_cut_proves_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, size: int
+) -> None:
+    path = tmp_path / "partitions.conf"
+    path.write_bytes((TOOLS / "partitions.conf/ft12.txt").read_bytes()[:size])
+    for words in (["--from", str(path)], ["--from", str(TOOLS.parent / "fat-tree"), "--intended", str(path)]):
+        assert main(["partitions", *words]) == 3
+        assert "it may be cut" in capsys.readouterr().err
+
+
+def test_records_that_are_cut_are_not_all(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "pkeys.txt"
+    path.write_bytes((TOOLS / "saquery/pkeys.txt").read_bytes()[:435])
+    assert main(["partitions", "--from", str(path)]) == 3
+    assert "PKeyTableRecord without its end" in capsys.readouterr().err

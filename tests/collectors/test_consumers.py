@@ -301,3 +301,16 @@ def test_what_is_not_recorded_says_how_to_have_it() -> None:
             found = collect_consumers(host.source, host.name)
             assert (found.listed, {problem.kind for problem in found.problems}) == (False, {"not-recorded"})
             assert all("record it with `ibkit capture`" in problem.text for problem in found.problems)
+
+
+@pytest.mark.parametrize("name", ["connections-json", "link-json", "queue-pairs"])
+def test_a_list_that_is_cut_lists_nothing_for_sure(tmp_path: Path, name: str) -> None:
+    text = (TOOLS / f"{name}.txt").read_bytes()
+    for size in (len(text) // 3, len(text) - 4):
+        path = tmp_path / "cut.txt"
+        path.write_bytes(text[:size])
+        (told,) = open_site(str(path)).hosts
+        found = collect_consumers(told.source, "")
+        assert not found.listed
+        assert "truncated" in {problem.kind for problem in found.problems}
+        assert all(use.qp is None for use in found.uses)

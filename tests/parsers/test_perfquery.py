@@ -266,3 +266,15 @@ def test_linear_time(line: str) -> None:
     started = time.process_time()
     parse(fixture("sum.txt") + f"{line}\n" * 20)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("end", ["PortSw", "PortSwLifetimeLimitDiscards:....", "# Port extended counters: Lid", "# Po"])
+def test_a_line_that_lost_its_end_is_missing(end: str) -> None:
+    page = "# PortXmitDiscardDetails counters: Lid 3 port 7\nPortSelect:......................7\n"
+    read = parse(f"{page}PortInactiveDiscards:............0\n{end}")
+    assert (read.value[0].counters, read.complete) == ({"PortInactiveDiscards": 0}, False)
+
+
+def test_a_prompt_at_the_end_is_no_line() -> None:
+    page = "# PortXmitDiscardDetails counters: Lid 3 port 7\nPortSelect:......................7\n"
+    assert parse(f"{page}PortInactiveDiscards:............0\nroot@n01:~# ").complete is None

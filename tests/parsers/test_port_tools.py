@@ -71,3 +71,25 @@ def test_a_device_whose_ports_were_cut_off() -> None:
     assert [(problem.kind, problem.text) for problem in parsed.problems] == [
         ("truncated", "rxe1 has 1 ports, 0 are listed")
     ]
+
+
+def test_a_netdev_that_lost_its_end_is_not_taken() -> None:
+    text = "mlx5_0\t1\t0\tfe80:0000:0000:0000:0202:0aff:fe4d:0001\t\tv1\tenp3"
+    read = show_gids.parse(text)
+    assert (read.value[0].netdev, [problem.kind for problem in read.problems]) == (None, ["truncated"])
+    assert show_gids.parse(f"{text}s0\n").value[0].netdev == "enp3s0"
+
+
+@pytest.mark.parametrize(("end", "kinds"), [("mlx5_1 port 1 ==> ib", ["truncated"]), ("[root@n01 ~]# ", []), ("", [])])
+def test_a_row_of_ibdev2netdev_that_lost_its_end_is_told(end: str, kinds: list[str]) -> None:
+    read = ibdev2netdev.parse(f"mlx5_0 port 1 ==> ib0 (Up)\n{end}")
+    assert (len(read.value), [problem.kind for problem in read.problems]) == (1, kinds)
+
+
+def test_ibv_devinfo_that_ends_within_a_port_of_the_long_form() -> None:
+    """In the long form the states are in front, and much follows."""
+    text = (TOOLS / "ibv_devinfo/verbose.txt").read_text()
+    start = text.rindex("port_cap_flags")
+    for cut in (text[: text.index("\n", start) + 1], text[: text.index("init_type_reply", start) + 3]):
+        assert {problem.kind for problem in ibv_devinfo.parse(cut).problems} == {"truncated"}
+    assert ibv_devinfo.parse(text).problems == ()

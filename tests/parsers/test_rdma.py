@@ -191,3 +191,15 @@ def test_json_comes_back(rows: list[dict[str, int | str | None]]) -> None:
     parsed = parse(json.dumps([{"ifname": "m", "port": 1, **row} for row in rows]))
     assert parsed.complete is True
     assert [row.values for row in parsed.value] == rows
+
+
+@pytest.mark.parametrize("end", ["lin", "link rxe0/1 lqpn 26 rqpn", "1: rxe1", "dev"])
+def test_a_row_that_lost_its_end_is_missing(end: str) -> None:
+    read = parse(f"link rxe0/1 lqpn 1 type GSI state RTS sq-psn 0 comm [ib_core]\n{end}")
+    assert (len(read.value), read.complete) == (1, False)
+    assert [problem.kind for problem in read.problems] == ["truncated"]
+
+
+def test_a_prompt_is_no_row() -> None:
+    read = parse("link rxe0/1 lqpn 1 type GSI state RTS sq-psn 0 comm [ib_core]\n[root@n01 ~]# ")
+    assert read.complete is None
