@@ -17,7 +17,7 @@ from ibkit.parsers.job_facts import Backend, Said, Setting
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 NAME = "Horovod"
-_OPERATIONS = re.compile(r"Using (MPI|Gloo|oneCCL|MLSL|DDL) to perform (CPU|controller) operations")
+_OPERATIONS = re.compile(r"Using (MPI|Gloo|GLOO|oneCCL|MLSL|DDL) to perform (CPU|controller) operations")
 _COMMAND = re.compile(r"(?:\+{1,4} |\$ )?(?:\S{0,1000}/)?horovodrun (.*)\Z")
 _INTERFACE = re.compile(
     r"(?:export |declare -x )?(HOROVOD_GLOO_IFACE|HOROVOD_CPU_OPERATIONS|HOROVOD_CONTROLLER)=[\"']?([\w.,:-]{1,200})"

@@ -1,13 +1,14 @@
-"""NCCL and RCCL debug lines, 2.2 to 2.30: who moved data to whom by what, and what could or could not be used.
+"""NCCL and RCCL debug lines, 2.0 to 2.30: who moved data to whom by what, and what could or could not be used.
 
 Formats were read in NVIDIA/nccl at its release tags (src/debug.cc, init.cc, transport/{net,p2p,shm,coll_net,net_ib,
 net_socket}.cc), ROCm/rccl, aws/aws-ofi-nccl, Mellanox/nccl-rdma-sharp-plugins and google/nccl-fastsocket. In short:
 
 - A line is ``HOST:PID:TID [CUDADEV] NCCL INFO TEXT``; a warning has ``FILE:LINE`` in between, from 2.30 also
-  ``(FUNCTION)``. 2.2 has no word NCCL. Version lines have no prefix.
-- A channel line was ``Ring NN : a -> b`` until 2.6 and is ``Channel NN/C : a[dev] -> b[dev]`` now; the device is a
-  CUDA index, a hexadecimal bus id or an NVML index. Since 2.4.2 ``[send]`` is said by a and ``[receive]`` by b; 2.3
-  has the receiver speak without a word; P2P and SHM lines are said by the sender.
+  ``(FUNCTION)``. 2.2 and older have no word NCCL. Version lines have no prefix.
+- A channel line was ``a -> b`` in 2.0 and 2.1, ``Ring NN : a -> b`` until 2.6, and is
+  ``Channel NN/C : a[dev] -> b[dev]`` now; the device is a CUDA index, a hexadecimal bus id or an NVML index. Since
+  2.4.2 ``[send]`` is said by a and ``[receive]`` by b; 2.3 has the receiver speak without a word; P2P and SHM lines are
+  said by the sender.
 - ``NET/NAME/DEV(PROXY)/SUFFIX``: NAME may hold blanks; the proxy rank stands there when another rank's NIC is used.
 - RCCL ends such lines with `` comm 0x... nRanks NN``, which names the communicator.
 - ``NET/IB : Using`` lists candidates with their link layer, by position the index of ``NET/IB/N``; 2.21 to 2.23 merge
@@ -109,7 +110,7 @@ class VirtualDevice(NamedTuple):
 
 
 class Interfaces(NamedTuple):
-    """The network interfaces of a socket transport, by index; ``Bootstrap`` carries no data.
+    """The network interfaces of a socket transport, by index, and their addresses; ``Bootstrap`` carries no data.
 
     2.4.2 to 2.4.7 print the list of Socket even when the data goes another way.
     """
@@ -117,6 +118,7 @@ class Interfaces(NamedTuple):
     said: Said
     network: str
     names: tuple[str, ...]
+    addresses: tuple[str, ...] = ()
 
 
 class InterfaceCount(NamedTuple):
@@ -126,8 +128,10 @@ class InterfaceCount(NamedTuple):
     interfaces: int
 
 
-class QueuePair(NamedTuple):
-    """A queue pair of NIC ``device`` was connected: by LID on InfiniBand, by GID on RoCE."""
+class DeviceLink(NamedTuple):
+    """NIC ``device`` is of this link layer: a queue pair was connected by LID (InfiniBand) or by GID (RoCE), its error
+    names GIDs, or its name is the one that rdma-core gives by the port's protocol (kernel-boot/rdma_rename.c).
+    """
 
     said: Said
     device: int | None
@@ -135,10 +139,11 @@ class QueuePair(NamedTuple):
 
 
 class Provider(NamedTuple):
-    """The libfabric provider of aws-ofi-nccl."""
+    """The libfabric provider of aws-ofi-nccl; not ``is_selected`` where it is only the one that is looked for."""
 
     said: Said
     name: str
+    is_selected: bool = True
 
 
 class Connected(NamedTuple):
@@ -158,7 +163,7 @@ NcclFact = (
     | VirtualDevice
     | Interfaces
     | InterfaceCount
-    | QueuePair
+    | DeviceLink
     | Provider
     | Connected
     | Version
@@ -174,7 +179,8 @@ _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
         for mark in (
-            b" WARN ", b" INFO Ring ", b"NET/", b"NET :", b"Using network", b"Using internal Network",
+            b" WARN ", b" INFO Ring ", b" INFO 0 -> ", b"NET/", b"Net/IB: call to", b"NET :",
+            b"Using network", b"Using internal Network",
             b"Using external Network",
             b" - Init ", b" - COMPLETE",
             b"INFO rank ", b" nNodes ", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
@@ -255,7 +261,7 @@ def read(line: Line) -> Iterator[NcclFact]:
 
 
 _CHANNEL = re.compile(
-    r"(?:Channel|Ring) \d{1,6}(?:/-?\d{1,6})? : (?P<a>\d{1,9})(?:\[[^\]\s]{0,40}\])? -> (?P<b>\d{1,9})"
+    r"(?:(?:Channel|Ring) \d{1,6}(?:/-?\d{1,6})? : )?(?P<a>\d{1,9})(?:\[[^\]\s]{0,40}\])? -> (?P<b>\d{1,9})"
     r"(?:\[[^\]\s]{0,40}\])? (?:\[(?P<way>send|receive)\] )?via (?P<via>\S.*)"
 )
 _COLLNET = re.compile(
@@ -303,11 +309,18 @@ _ENTRY = re.compile(
 _LINK = re.compile(r"([^\s:\[\]{},]{1,80}:\d{1,3})(?::\d{0,6}){0,2}/(\w{1,16})")
 _ONE_DEVICE = re.compile(r"NET/(\S{1,40}?) ?: \[\d{1,4}\] ([^:\s]{1,80}):(?:[^:\s]{1,80}:)?(\d{1,3})/(IB|RoCE)\b")
 _VIRTUAL = re.compile(r"NET/\S{1,40} ?: Made virtual device \[(\d{1,4})\] name=(\S{1,300}) speed=")
-_BOOTSTRAP = re.compile(r"(?:Bootstrap|NET) ?: Using (?:interface )?(?:\[0\])?([^\s:\[\]]{1,40}):")
+_BOOTSTRAP = re.compile(r"(?:Bootstrap|NET) ?: Using (?:interface )?(?:\[0\])?([^\s:\[\]]{1,40}):([^\s<>]{0,60})")
 _INTERFACE_COUNT = re.compile(r"NET/Socket : (\d{1,4}) interfaces found")
-_INTERFACE = re.compile(r"\[\d{1,4}\]([^\s:\[\]]{1,40}):")
+_INTERFACE = re.compile(r"\[\d{1,4}\]([^\s:\[\]]{1,40}):([^\s<>]{0,60})")
 _QUEUE_PAIR = re.compile(r"NET/\S{1,40} ?: [^[]{0,60}?\b(Ib)?Dev (\d{1,4}) Port \d{1,4} qpn \d.*?\b(LID|GID)\b")
-_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([^\s,()]{1,60})")
+#: A completion's error names GIDs on Ethernet only (src/transport/net_ib.cc, ncclIbTest).
+_GIDS = re.compile(r"NET/\S{1,40} ?: Got completion .{0,400} localGid [\da-fA-F:.]*\d")
+_NAMED = re.compile(
+    r"NET/(?!Socket|FastSocket)\S{1,40} ?: GPU Direct RDMA (?:\(\w{1,10}\) )?\w{7,8} for HCA (\d{1,4}) "
+    r"'roce(?:(?:P\d{1,6})?p\d{1,4}s\d{1,3}|o\d{1,6}|x[\da-f]{16})"
+)
+_PROVIDER = re.compile(r"NET/OFI (?:Selected [Pp]rovider is|Setting (?P<filter>provider_filter) to) ([^\s,()]{1,60})")
+_FAST_SOCKET = re.compile(r"NET/(FastSocket) : (?:Accepted data socket|Connected after) \d")
 _SETTING = re.compile(r"([A-Z]+CCL_\w{1,60}) set (?:by environment )?to (.{0,200}?)\.?\s*\Z")
 _CONNECTED = re.compile(
     r"Connected (?:all (rings|trees)|(NVLS) tree|(binomial) trees|(Coll[Nn]et) Chains|(collnet) \+)"
@@ -329,7 +342,7 @@ def _info(text: str, said: Said) -> Iterator[NcclFact]:
     elif found := _LIST.match(text):
         yield from _device_list(found["net"], found["list"], said)
     elif found := _BOOTSTRAP.match(text):
-        yield Interfaces(said, "Bootstrap", (found.group(1),))
+        yield Interfaces(said, "Bootstrap", (found.group(1),), (found.group(2),))
     elif found := _INTERFACE_COUNT.match(text):
         yield InterfaceCount(said, int(found.group(1)))
     elif found := _ONE_DEVICE.match(text):
@@ -337,11 +350,17 @@ def _info(text: str, said: Said) -> Iterator[NcclFact]:
     elif found := _VIRTUAL.match(text):
         yield VirtualDevice(said, int(found.group(1)), tuple(found.group(2).split("+")))
     elif found := _QUEUE_PAIR.match(text):
-        yield QueuePair(
+        yield DeviceLink(
             said, None if found.group(1) else int(found.group(2)), "IB" if found.group(3) == "LID" else "RoCE"
         )
+    elif _GIDS.match(text):
+        yield DeviceLink(said, None, "RoCE")
+    elif found := _NAMED.match(text):
+        yield DeviceLink(said, int(found.group(1)), "RoCE")
     elif found := _PROVIDER.match(text):
-        yield Provider(said, found.group(1))
+        yield Provider(said, found.group(2), not found["filter"])
+    elif found := _FAST_SOCKET.match(text):
+        yield Network(said, found.group(1))
     elif found := _SETTING.match(text):
         yield Setting(said, "nccl", found.group(1), found.group(2).strip())
     elif found := _CONNECTED.match(text):
@@ -381,12 +400,12 @@ def _device_list(network: str, text: str, said: Said) -> Iterator[Devices | Inte
     if names:
         yield Devices(said, network, tuple(names), tuple(links))
     elif interfaces := _INTERFACE.findall(text):
-        yield Interfaces(said, network, tuple(interfaces))
+        yield Interfaces(said, network, tuple(name for name, _ in interfaces), tuple(at for _, at in interfaces))
 
 
 _CALL = re.compile(r"Call to (ibv_\w{1,40}|mlx5dv_\w{1,40}) (?:failed|returned)(.*)")
 _COMPLETION = re.compile(r"NET/\S{1,40} ?: Got completion .*?(?:error |status=)(?:\w{1,40}\()?(\d{1,3})")
-_CONNECT = re.compile(r"[Cc]all to (?:connect|bind) .*failed|Connect to \S+ failed")
+_CONNECT = re.compile(r"[Cc]all to (?:connect|bind) .*failed|Connect to \S+ failed|Socket creation failed")
 _NO_MEMORY = "Cannot allocate memory"
 _GID_ERRORS = ("No such device", "Network is unreachable", "Connection timed out")
 #: A regular expression for the text's start, the topic, and whether a warning of it ends the communicator. The group
@@ -395,7 +414,7 @@ _TOPICS = tuple(
     (re.compile(pattern), topic, is_fatal)
     for pattern, topic, is_fatal in (
         (r"Failed to open libibverbs\.so", "no-verbs-library", False),
-        (r"NET/([^:]{1,40}?) ?: No device found", "no-device", False),
+        (r"N(?:ET|et)/([^:]{1,40}?) ?: (?:No device found|call to devices\(\) returned 0 devices)", "no-device", False),
         (r"NET/OFI (?:.{0,200} )?Could(?: not|n't) find any optimal provider", "ofi-no-provider", False),
         (r"NET/OFI (?:aws-ofi-\w{2,8} initialization|Initializing plugin) failed", "ofi-no-provider", False),
         (r"Failed to initialize NET plugin (\S.{0,60})", "plugin-init", False),
@@ -471,9 +490,8 @@ def _version(code: int) -> str:
 def _bare(line: Line) -> Iterator[NcclFact]:
     """Lines without NCCL's prefix: the version, the header and the results of nccl-tests, errors passed on."""
     said = Said(line.number, line.raw, None, None, line.rank)
-    if found := _ANY_VERSION.search(line.text):
-        if found.start() < 3:
-            yield Version(said, found.group(1), found.group(2))
+    if (found := _ANY_VERSION.search(line.text)) and found.start() < 3:
+        yield Version(said, found.group(1), found.group(2))
     elif found := _TESTS_LIBRARY.match(line.text.strip()):
         yield Version(said, "NCCL", _version(int(found.group(1))))
     elif found := _RANK_MAP.search(line.text):

@@ -3,7 +3,9 @@
 PyTorch prints no transport. It tells which backend a group has (TORCH_DISTRIBUTED_DEBUG=INFO or DETAIL prints a list of
 DDP's settings, a line for each: torch/csrc/distributed/c10d/logger.cpp), and torchrun tells its attempts: after a
 failure, or when nodes come and go, all workers are started anew (torch/distributed/elastic/agent/server/api.py).
-The store behind MASTER_ADDR and the rendezvous are control traffic, and nothing is read of them. On Linux PyTorch gives
+vLLM and SGLang have NCCL move the GPUs' tensors beside a Gloo group that coordinates their workers (pynccl.py and
+parallel_state.py of both). The store behind MASTER_ADDR and the rendezvous are control traffic, and nothing is read of
+them. On Linux PyTorch gives
 Gloo a TCP device unless GLOO_DEVICE_TRANSPORT names another one (c10d/GlooDeviceFactory.cpp).
 """
 
@@ -21,7 +23,10 @@ _BACKENDS = re.compile(
     r"\bdistributed_backend=(?P<lightning>nccl|gloo|mpi)\b"
     r"|Distributed environment: .{0,60}\bBackend: (?P<accelerate>nccl|gloo|mpi)\b"
     r"|\bProcessGroup(?P<group>NCCL|Gloo)(?:\.cpp:\d{1,6}\].{0,200})? initialization options"
+    r"|\bis using (?P<library>nccl)==\d|distributed_init_method=\S{1,200} backend=(?P<method>nccl|gloo|mpi)\b"
 )
+#: vLLM deals out the ranks of its GPUs' groups.
+_DEALT = re.compile(r"\brank \d{1,7} in world size \d{1,7} is assigned as DP rank \d")
 _RESTART = re.compile(r"(?: attempts left;|new nodes from group_rank=\d{1,6};) will restart worker group")
 _FIRST = re.compile(r"Starting elastic_operator with launch configs|\] starting workers for entrypoint: ")
 
@@ -30,7 +35,8 @@ _SHAPES = re.compile(
         re.escape(shape(mark))
         for mark in (
             b"backend_name: ", b"gloo_device_transport: ", b"gloo_socket_ifname: ", b"distributed_backend=",
-            b"Backend: ", b"initialization options", b"will restart worker group",
+            b"Backend: ", b"initialization options", b"will restart worker group", b"is using nccl==", b" backend=",
+            b" is assigned as DP rank ",
             b"elastic_operator", b"starting workers for entrypoint",
         )
     )
@@ -53,7 +59,9 @@ def read(line: Line) -> Iterator[Backend | Setting | Attempt]:
         else:
             yield Setting(said, "gloo", name.upper(), "" if value == "N/A" else value)
     elif found := _BACKENDS.search(text):
-        yield Backend(said, NAME, (found["lightning"] or found["accelerate"] or found["group"]).lower(), "data")
+        yield Backend(said, NAME, next(filter(None, found.groups())).lower(), "data")
+    elif _DEALT.search(text):
+        yield Backend(said, "vLLM", "nccl", "data")
     elif _RESTART.search(text):
         yield Attempt(said)
     elif _FIRST.search(text):

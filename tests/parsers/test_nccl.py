@@ -31,6 +31,9 @@ def only(text: str) -> nccl.NcclFact:
 @pytest.mark.parametrize(
     ("text", "source", "target", "speaker", "medium", "network", "device"),
     [
+        # 2.1
+        ("5 -> 6 via NET/IB/0/GDRDMA", 5, 6, 6, "NET", "IB", 0),
+        ("0 -> 1 via P2P/IPC", 0, 1, 0, "P2P", None, None),
         # 2.3: the receiver speaks and names no direction
         ("Ring 00 : 3 -> 0 via NET/IB/0/GDRDMA", 3, 0, 0, "NET", "IB", 0),
         ("Ring 01 : 0[0] -> 1[1] via P2P/IPC", 0, 1, 0, "P2P", None, None),
@@ -163,12 +166,72 @@ def test_sideband_sockets_are_nothing() -> None:
         ("NET/IB: Dev 0 Port 1 qpn 1234 mtu 3 GID 3 (80FE/1234)", 0, "RoCE"),
         ("NET/IB: NCCL Dev 0 IbDev 1 Port 1 qpn 1 mtu 5 LID 5 subnet-prefix 1  FLID 0 fifoRkey=0x1 fifoLkey=0x2", None, "IB"),
         ("NET/IB: NCCL Dev 0 IbDev 1 Port 1 qpn 1 mtu 3 query_ece={supported=1, x=0x1} GID 3 (0/AC) fifoRkey=0x1", None, "RoCE"),
+        # a name that rdma-core gives; the log may have lost the quote
+        ("NET/IB : GPU Direct RDMA (DMABUF) enabled for HCA 1 'roceP2p1s0f1", 1, "RoCE"),
+        ("NET/IB : GPU Direct RDMA Disabled for HCA 0 'rocep24s0'", 0, "RoCE"),
     ],
 )  # fmt: skip
-def test_queue_pairs(text: str, device: int | None, link: str) -> None:
+def test_links_of_devices(text: str, device: int | None, link: str) -> None:
     fact = only(WHO + text)
-    assert isinstance(fact, nccl.QueuePair)
+    assert isinstance(fact, nccl.DeviceLink)
     assert (fact.device, fact.link) == (device, link)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'",
+        "NET/IB : GPU Direct RDMA Enabled for HCA 0 'ibp24s0'",  # port 1's protocol: the other port may be Ethernet
+        "NET/IB : GPU Direct RDMA Enabled for HCA 0 'rocenter'",
+        "NET/Socket : GPU Direct RDMA Disabled for HCA 0 'rocep24s0'",
+    ],
+)
+def test_other_names_tell_no_link(text: str) -> None:
+    assert not [fact for fact in facts(WHO + text) if isinstance(fact, nccl.DeviceLink)]
+
+
+def test_a_completion_that_names_gids_came_by_ethernet() -> None:
+    text = "NET/IB : Got completion from peer 10.2.3.6<548> with status=12 opcode=0 len=0 vendor err 129 (Recv)"
+    link, failure = facts(f"{WHO.replace('INFO', 'WARN')}{text} localGid ::ffff:10.2.3.4 remoteGids::ffff:10.2.3.6")
+    assert isinstance(link, nccl.DeviceLink)
+    assert (link.device, link.link) == (None, "RoCE")
+    assert isinstance(failure, Failure)
+    assert failure.topic == "retry-exceeded"
+    (failure,) = facts(WHO.replace("INFO", "WARN") + text)
+    assert isinstance(failure, Failure)
+
+
+def test_data_sockets_are_fast_sockets_choice() -> None:
+    for text in ("NET/FastSocket : Accepted data socket 2", "NET/FastSocket : Connected after 18 retries."):
+        fact = only(WHO + text)
+        assert isinstance(fact, nccl.Network)
+        assert fact.name == "FastSocket"
+
+
+def test_a_filter_is_no_provider_yet() -> None:
+    found, wanted = (
+        only(f"{WHO}NET/OFI {text}")
+        for text in ("Selected provider is efa, fabric is efa (found 4 nics)", "Setting provider_filter to efa")
+    )
+    assert isinstance(found, nccl.Provider)
+    assert isinstance(wanted, nccl.Provider)
+    assert (found.name, found.is_selected, wanted.name, wanted.is_selected) == ("efa", True, "efa", False)
+
+
+def test_interfaces_have_addresses() -> None:
+    fact = only(f"{WHO}NET/Socket : Using [0]eth0:10.1.1.9<0> [1]enP7s1:fe80::20d:3aff:fef9:4aef%enP7s1<0>")
+    assert isinstance(fact, nccl.Interfaces)
+    assert fact.addresses == ("10.1.1.9", "fe80::20d:3aff:fef9:4aef%enP7s1")
+    fact = only(f"{WHO}Bootstrap: Using eth0:10.1.1.9<0>")
+    assert isinstance(fact, nccl.Interfaces)
+    assert fact.addresses == ("10.1.1.9",)
+
+
+def test_an_error_that_pytorch_passes_on_with_the_version() -> None:
+    text = "RuntimeError: NCCL error in: /pytorch/ProcessGroupNCCL.cpp:410, unhandled system error, NCCL version 2.4.8"
+    fact = only(text)
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.is_fatal) == ("aborted", True)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +280,8 @@ WARN = "n01:4711:4790 [3] transport/net_ib.cc:100 NCCL WARN "
         (WARN + "Failed to open libibverbs.so[.1]", "no-verbs-library", False),
         (WHO + "Failed to open libibverbs.so[.1]", "no-verbs-library", False),
         (WHO + "NET/IB : No device found.", "no-device", False),
+        (WHO + "Net/IB: call to devices() returned 0 devices.", "no-device", False),
+        (WARN + "Net : Socket creation failed : Address family not supported by protocol", "connect", True),
         (WARN + "NET/IB : Unable to open device mlx5_bond_0", "open-device", False),
         (WARN + "Call to ibv_open_device failed", "open-device", False),
         (WARN + "Call to ibv_create_cq failed with error Cannot allocate memory", "memlock", True),

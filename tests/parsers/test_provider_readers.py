@@ -241,7 +241,24 @@ def said(reader, text: str) -> list[tuple]:
             "$ horovodrun -np 4 python t.py",
             [(Setting, "ompi", "pml", "ob1"), (Setting, "ompi", "btl", "^openib")],
         ),
+        (
+            horovod,
+            "[2019-08-29 21:45:08.3: D horovod/common/utils/env_parser.cc:72] Using GLOO to perform CPU operations.",
+            [(Backend, "Horovod", "gloo", "data")],
+        ),
         (torch_distributed, "backend_name: gloo", [(Backend, "PyTorch", "gloo", "data")]),
+        (torch_distributed, "INFO [pynccl.py:111] vLLM is using nccl==2.27.3", [(Backend, "PyTorch", "nccl", "data")]),
+        (torch_distributed, "[TP0] sglang is using nccl==2.30.7", [(Backend, "PyTorch", "nccl", "data")]),
+        (
+            torch_distributed,
+            "INFO [parallel_state.py:1102] world_size=2 rank=0 distributed_init_method=tcp://n01:29 backend=nccl",
+            [(Backend, "PyTorch", "nccl", "data")],
+        ),
+        (
+            torch_distributed,
+            "INFO [parallel_state.py:1201] rank 2 in world size 4 is assigned as DP rank 0, PP rank 0, TP rank 2",
+            [(Backend, "vLLM", "nccl", "data")],
+        ),
         (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "")]),
         (
             torch_distributed,

@@ -114,7 +114,8 @@ def test_a_lost_queue_pair_was_connected(steps: list[str]) -> None:
     answer = judged(text(paths, steps, "", COMPLETION))
     assert (answer.verdict, answer.status) == ("roce", "aborted")
     answer = judged(text(steps, "", COMPLETION))
-    assert (answer.verdict, answer.status) == ("unknown", "aborted")
+    assert (answer.verdict, answer.status) == ("rdma", "aborted"), "a completion comes from a connected queue pair"
+    assert not reason_ids(layer_of(answer, "nccl")), "whether it had worked before is not told"
 
 
 def test_a_queue_pair_that_could_not_be_made_is_no_path() -> None:

@@ -30,10 +30,16 @@ class NcclProcess(Process):
         self.devices: dict[str, nccl.Devices] = {}
         self.device_marks: dict[str, Mark] = {}
         self.virtual: dict[int, tuple[str, ...]] = {}
-        self.queue_pairs: dict[int | None, str] = {}
+        self.device_links: dict[int | None, str] = {}
         self.interfaces: dict[str, tuple[str, ...]] = {}
+        #: Addresses by interface.
+        self.addresses: dict[str, str] = {}
         self.interface_count: int | None = None
         self.provider: str | None = None
+        self.provider_mark: Mark | None = None
+        #: The line that tells that verbs are not to be had, and whether libfabric's plugin gave up.
+        self.no_verbs: Mark | None = None
+        self.has_no_plugin = False
         #: How many nodes a communicator has, by its number of ranks, and the line.
         self.nodes: dict[int, dict[int, Mark]] = {}
         self.connected: Mark | None = None
@@ -43,7 +49,23 @@ class NcclProcess(Process):
     @property
     def links(self) -> set[str]:
         """All link layers that it lists or connects."""
-        return {link for listed in self.devices.values() for link in listed.links} | set(self.queue_pairs.values())
+        return {link for listed in self.devices.values() for link in listed.links} | set(self.device_links.values())
+
+    def chosen(self, version: str | None) -> dict[str, Mark]:
+        """The networks that it chose, by its own word; else the one that is left, where that line is missing.
+
+        2.4 and 2.5 have no such line: a plugin is tried first, then IB, and Socket if none of them has a device
+        (src/init.cc, initNet). Later versions list Socket's interfaces where they come to it.
+        """
+        if self.networks:
+            return self.networks
+        if self.provider_mark is not None and not self.has_no_plugin:
+            return {"Libfabric": self.provider_mark}
+        if self.no_verbs is not None and "Socket" in self.interfaces and "IB" not in self.devices:
+            return {"Socket": self.no_verbs}
+        if "IB" in self.device_marks and (version or "").startswith(("2.4.", "2.5.")):
+            return {"IB": self.device_marks["IB"]}
+        return {}
 
     @property
     def connection(self) -> Mark | None:
@@ -90,6 +112,7 @@ class Evidence:
         self.sizes: dict[CommKey, int] = {}
         self.size_marks: dict[CommKey, Mark] = {}
         self.rank_map: dict[int, tuple[str, int]] = {}
+        self.rank_marks: list[Mark] = []
         self.results: list[Mark] = []
         self.versions: list[tuple[str, str, Mark]] = []
         self.settings: list[tuple[Setting, Mark]] = []
@@ -118,6 +141,7 @@ class Evidence:
                 self._fail(fact, mark)
             case nccl.RankMap():
                 self.rank_map[fact.rank] = fact.host, fact.pid
+                self.rank_marks.append(mark)
             case nccl.Connected() if fact.said.pid is None:
                 self.results.append(mark)
             case _:
@@ -132,8 +156,12 @@ class Evidence:
             self.failures.append((fact, mark))
         if fact.topic in ("open-device", "stat-device") and self.device_mark is None:
             self.device_mark = mark
-        if fact.said.pid is not None:
-            self._process(fact.said.host, fact.said.pid, mark)
+        if fact.said.pid is None:
+            return
+        process = self.processes[self._process(fact.said.host, fact.said.pid, mark)]
+        if fact.topic == "no-verbs-library" or (fact.topic == "no-device" and fact.detail == "IB"):
+            process.no_verbs = process.no_verbs or mark
+        process.has_no_plugin |= fact.topic == "ofi-no-provider"
 
     def _process(self, host: str | None, pid: int | None, mark: Mark) -> int:
         number = self.numbers.get((host, pid))
@@ -160,16 +188,19 @@ class Evidence:
                 self._devices(process, fact, mark)
             case nccl.VirtualDevice():
                 process.virtual[fact.number] = fact.parts
-            case nccl.QueuePair():
-                process.queue_pairs[fact.device] = fact.link
+            case nccl.DeviceLink():
+                process.device_links[fact.device] = fact.link
             case nccl.Interfaces():
                 process.interfaces.setdefault(fact.network, fact.names)
+                process.addresses.update(zip(fact.names, fact.addresses, strict=False))
                 if self.device_mark is None and any(words.of_interface(name) == "ipoib" for name in fact.names):
                     self.device_mark = mark
             case nccl.InterfaceCount():
                 process.interface_count = fact.interfaces
             case nccl.Provider():
                 process.provider = process.provider or fact.name
+                if fact.is_selected:
+                    process.provider_mark = process.provider_mark or mark
             case nccl.Connected():
                 process.connected = mark
 

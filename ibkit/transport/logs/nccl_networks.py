@@ -76,8 +76,8 @@ class Networks:
                 return _of_links(entries[device : device + 1])
         if listed is not None:
             return _of_links(zip(listed.names, listed.links, strict=True))
-        if device is not None and device in process.queue_pairs:
-            return _LINK_WORDS[process.queue_pairs[device]]
+        if device is not None and device in process.device_links:
+            return _LINK_WORDS[process.device_links[device]]
         return self.link_word(host)
 
     def link_word(self, host: str | None) -> str:

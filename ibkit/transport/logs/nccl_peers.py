@@ -30,6 +30,7 @@ class Peers:
             for host in (*(self.process(n).host for n in numbers), *(host for host, _ in self._map.values()))
             if host is not None
         )
+        self.shared_names = frozenset(self._shared())
         self.channels: list[tuple[Channel, Mark]] = [
             (channel, mark) for channel, mark in evidence.channels.items() if channel.process in self._set
         ]
@@ -47,9 +48,20 @@ class Peers:
         return self._evidence.processes[number]
 
     def host(self, number: int) -> str | None:
-        """A process's host by its one name."""
+        """A process's host by its one name; None where several machines have that name."""
         name = self.process(number).host
-        return self.hosts[name] if name is not None else None
+        host = self.hosts[name] if name is not None else None
+        return None if host in self.shared_names else host
+
+    def _shared(self) -> Iterator[str]:
+        """Names of several machines (``ubuntu``, or masked): the same interface has different addresses there."""
+        seen: dict[tuple[str, str], str] = {}
+        for process in map(self.process, self.numbers):
+            if process.host is not None:
+                host = self.hosts[process.host]
+                for interface, address in process.addresses.items():
+                    if seen.setdefault((host, interface), address) != address:
+                        yield host
 
     def host_names(self) -> tuple[str, ...]:
         """All hosts of the run, in the order in which they spoke."""
@@ -74,11 +86,29 @@ class Peers:
     def silent(self) -> int:
         """How many ranks of the run did not speak here. A process may be several ranks."""
         ranks = self.ranks or 0
-        spoke = [len(self._speakers)]
+        spoke = [len(self._speakers), self._mapped_speakers()]
+        if self._are_all_processes(ranks):
+            return 0
         for key, members in self._evidence.members.items():
             if self._evidence.sizes[key] == ranks:
                 spoke.append(sum(1 for numbers in members.values() if numbers & self._set))
         return max(0, ranks - max(spoke))
+
+    def _mapped_speakers(self) -> int:
+        """How many ranks of the header belong to processes that speak."""
+        processes = [self.process(n) for n in self.numbers]
+        speaking = {(self.hosts[process.host], process.pid) for process in processes if process.host is not None}
+        return sum(1 for host, pid in self._map.values() if (self.hosts[host], pid) in speaking)
+
+    def _are_all_processes(self, ranks: int) -> bool:
+        """Whether there are as many processes as ranks, though some have no channel line: no rank speaks twice."""
+        spoken = list(self._speakers.values())
+        return (
+            len(self.numbers) == ranks
+            and len(self._speakers) > 0
+            and all(len(processes) == 1 for processes in spoken)
+            and len(set().union(*spoken)) == len(spoken)
+        )
 
     def nodes(self) -> tuple[int | None, list[Mark]]:
         """How many nodes the run's largest communicator has, if its ranks tell and agree, and the lines."""
@@ -89,7 +119,8 @@ class Peers:
     def size_marks(self) -> list[Mark]:
         """The lines that tell how many ranks the run has."""
         keys = {key for n in self.numbers for key in self.process(n).ranks if self._evidence.sizes[key] == self.ranks}
-        return [self._evidence.size_marks[key] for key in sorted(keys)]
+        marks = [self._evidence.size_marks[key] for key in sorted(keys)]
+        return marks or (self._evidence.rank_marks if self._map else [])
 
     def world_rank(self, number: int) -> int | None:
         """The rank of a process of this run in its largest communicator."""

@@ -26,6 +26,10 @@ from ibkit.transport.reasons import reason_of, reasons
 from ibkit.transport.settings import leaves_sockets
 
 NEXT_STEP = "run again with NCCL_DEBUG=INFO on all ranks (NCCL_DEBUG_SUBSYS=INIT,NET,ENV) and keep the whole output"
+_ALONE_STEP = (
+    "each communicator here has one rank, which has nobody to talk to: look whether the launcher started one job "
+    "of several ranks, or several jobs of one"
+)
 
 Why = dict[str, list[tuple[Mark, str]]]
 
@@ -118,6 +122,8 @@ class _Run:
         self._peers = Peers(evidence, numbers, place.is_only)
         self._networks = Networks(self._peers, judge.ucx)
         self._hosts = self._peers.host_names()
+        self._is_one_name = len(self._hosts) <= 1 and not self._peers.shared_names
+        self._chosen = {n: chosen for n in numbers if (chosen := self._peers.process(n).chosen(self._version()[1]))}
         self.problems: list[Problem] = []
 
     def _processes(self) -> Iterator[tuple[int, str | None]]:
@@ -154,6 +160,8 @@ class _Run:
             for f, m in self._evidence.failures
             if self._is_mine(m, f.said.host, f.said.pid)
         ]
+        if verdict == "unknown" and not any(channel.is_network for channel, _ in self._peers.channels):
+            verdict = self._broken_path(failures)
         ends = list(self._not_made_good(failures))
         for _, mark in ends[:2]:
             book.cite(mark, "failure")
@@ -275,9 +283,9 @@ class _Run:
             return "shm", pairs, None
         if nodes is not None:
             return "unknown", pairs, NEXT_STEP
-        if silent == 0 and (len(self._hosts) <= 1 or self._peers.are_comms_local()):
+        if silent == 0 and (self._is_one_name or self._peers.are_comms_local()):
             return "shm", pairs, None
-        if silent and len(self._hosts) <= 1:
+        if silent and self._is_one_name:
             self._tell_silent(silent)
         return "unknown", pairs, NEXT_STEP
 
@@ -287,18 +295,21 @@ class _Run:
 
     def _selected(self, book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
         """No channel line: the chosen network speaks for other hosts, if all ranks chose the same."""
-        chosen = {n: p.networks for n in self._peers.numbers if (p := self._peers.process(n)).networks}
+        chosen = self._chosen
         nodes, marks = self._peers.nodes()
+        if self._peers.ranks == 1:
+            return "unknown", (), _ALONE_STEP
         if nodes == 1 and not self._is_local_off():
             for mark in marks[:2]:
                 book.cite(mark, "selection", "shm")
             return "shm", (), None
-        is_one_host = (nodes or 1) == 1 and (len(self._hosts) == 1 or self._judge.hosts == 1)
+        may_be_one = (nodes or 1) == 1
+        is_one_host = may_be_one and ((self._hosts and self._is_one_name) or self._judge.hosts == 1)
         if is_one_host and self._peers.ranks is not None and not self._peers.silent and not self._is_local_off():
             for mark in self._peers.size_marks()[:2]:
                 book.cite(mark, "selection", "shm")
             return "shm", (), None
-        if not chosen or is_one_host or not self._hosts:
+        if not chosen or is_one_host or (may_be_one and not self._hosts):
             return "unknown", (), NEXT_STEP
         found: dict[str, dict[str | None, Mark]] = {}
         for number, networks in chosen.items():
@@ -316,7 +327,8 @@ class _Run:
             self.problems.append(Problem("silent-ranks", text))
             return "unknown", (), NEXT_STEP
         verdict = words.combine(found)
-        if verdict == "unknown":
+        is_told = all(self._peers.process(number).networks for number in chosen)
+        if verdict == "unknown" or (verdict == "mixed" and not is_told):
             return "unknown", (), NEXT_STEP
         if len(self._hosts) == 2 and verdict != "mixed":
             a, b = sorted(self._hosts)
@@ -325,14 +337,35 @@ class _Run:
 
     def _is_local_off(self) -> bool:
         """Whether P2P and shared memory are both switched off, so that ranks on one host use the network."""
-        off = {setting.name for setting, _ in self._settings() if setting.value not in ("0", "")}
-        return {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"} <= off
+        values = {setting.name: setting.value for setting, _ in self._settings()}
+        off = {name for name, value in values.items() if value not in ("0", "")}
+        is_p2p_off = "NCCL_P2P_DISABLE" in off or values.get("NCCL_P2P_LEVEL") in ("LOC", "0")
+        return is_p2p_off and "NCCL_SHM_DISABLE" in off
+
+    def _broken_path(self, failures: Sequence[tuple[Failure, Mark]]) -> str:
+        """What a completion with an error tells: a queue pair was connected, and this message went by it."""
+        chosen = {self._networks.word(n, name, None) for n, names in self._chosen.items() for name in names}
+        hosts = {self._peers.hosts[f.said.host] if f.said.host else None for f, _ in failures if f.topic in _OF_A_PATH}
+        if not hosts:
+            return "unknown"
+        found = words.combine(
+            self._networks.link_word(host) for at in hosts for host in ((at,) if at else self._hosts or (None,))
+        )
+        return found if words.combine({found, *chosen}) in _VERBS else "unknown"
 
     # -- the end of a run that failed
 
     def _was_connected(self) -> bool:
         """Whether any rank had its connections, or the run printed results."""
         return self._was_told_connected() or any(self._peers.process(n).connection for n in self._peers.numbers)
+
+    def _is_at_start(self, failure: Failure) -> bool:
+        """Whether the process of this failure tells how it began, and nobody that he had connections."""
+        number = self._evidence.numbers.get((failure.said.host, failure.said.pid))
+        if failure.said.pid is None or number not in self._set or number is None:
+            return False
+        process = self._peers.process(number)
+        return bool(process.networks or process.first_channel) and not self._was_told_connected()
 
     def _was_told_connected(self) -> bool:
         """Whether a line says so, and not only their order."""
@@ -398,7 +431,7 @@ class _Run:
                 reason = None
             elif failure.topic == "plugin-init" and failure.detail not in ("IB", "Socket"):
                 reason = "plugin"
-            elif failure.topic == "retry-exceeded" and self._is_roce() and not self._was_told_connected():
+            elif failure.topic == "retry-exceeded" and self._is_roce() and self._is_at_start(failure):
                 reason = "gid"  # of a connection that worked before it says nothing: the peer may be gone
             if reason:
                 why.setdefault(reason, []).append((mark, "failure"))
