@@ -9,6 +9,7 @@ user; ``ino:`` (``-e``) is the socket's inode, which no other socket has while i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ibkit.parsers.base import Parsed, Problem
 from ibkit.parsers.records import NamedTuple
@@ -35,8 +36,11 @@ class TcpSocket(NamedTuple):
     inode: int | None = None
 
 
-def parse(text: str, *, source: str = "") -> Parsed[tuple[TcpSocket, ...]]:
-    """All sockets. A line that is neither a socket nor its details is a problem; no text is no sockets."""
+def parse(text: str, *, source: str = "", holders: Mapping[int, tuple[int, ...]] = {}) -> Parsed[tuple[TcpSocket, ...]]:
+    """All sockets. A line that is neither a socket nor its details is a problem; no text is no sockets.
+
+    ``holders`` are the owners by a socket's inode where the text, without ``-p``, does not tell them.
+    """
     found: list[TcpSocket] = []
     problems: list[Problem] = []
     lines = text.split("\n")
@@ -47,14 +51,17 @@ def parse(text: str, *, source: str = "") -> Parsed[tuple[TcpSocket, ...]]:
         if match is None:
             problems.append(Problem("bad-line", "not a TCP socket", number, source))
             continue
+        found_inode = _INODE.search(line[-1024:])
+        inode = int(found_inode[1]) if found_inode else None
         owners = line.find("users:((", match.end(3))
-        pids = tuple(dict.fromkeys(map(int, _OWNER.findall(line, owners, owners + 8192)))) if owners >= 0 else ()
-        inode = _INODE.search(line[-1024:])
+        if owners >= 0:
+            pids = tuple(dict.fromkeys(map(int, _OWNER.findall(line, owners, owners + 8192))))
+        else:
+            pids = holders.get(inode, ()) if inode else ()
         details = lines[number][:4096] if number < len(lines) else ""
         moved = (_count(details, _ACKED), _count(details, _RECEIVED)) if details[:1] in (" ", "\t") else (None, None)
-        text_of_it, number_of_it = line.rstrip()[:400], int(inode[1]) if inode else None
         found.append(
-            TcpSocket(number, text_of_it, match[1], match[2], match[3], pids, moved[0], moved[1], number_of_it)
+            TcpSocket(number, line.rstrip()[:400], match[1], match[2], match[3], pids, moved[0], moved[1], inode)
         )
     return Parsed(tuple(found), tuple(problems), complete=True)
 

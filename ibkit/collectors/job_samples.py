@@ -1,7 +1,8 @@
 """What a job's processes on a host move: two samples, as cheap as they can be, and what stands around them.
 
-The first sample finds the processes and the owners of sockets, for which `ss -p` walks through all of /proc; the second
-one asks only for what moves, and a socket is the same one where its addresses and its inode are.
+The first sample finds the processes and which of them have which sockets open, by their lists of open files: `ss -p`
+walks through those of the whole host, which costs more than all the rest. The second one asks only for what moves, and
+a socket is the same one where its addresses and its inode are.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ from ibkit.parsers.rdma import RdmaRow
 from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import CommandAnswer, Source
 
-SOCKETS = ("ss", "-tinepH")
-SOCKETS_AGAIN = ("ss", "-tineH")
+SOCKETS = ("ss", "-tineH")
 ADDRESSES = ("ip", "-j", "-d", "addr")
 #: Netlink dumps of a host with many sockets (seconds).
 DEADLINE_SECONDS = 20.0
@@ -45,6 +45,7 @@ _INTERFACE = re.compile(r"^ *([^\s:]{1,40}): *([0-9 ]{1,400})$", re.MULTILINE)
 _MEMLOCK = re.compile(r"^Max locked memory +(unlimited|[0-9]{1,20}) ", re.MULTILINE)
 _CAPABILITIES = re.compile(r"^CapEff:\t([0-9a-f]{1,16})$", re.MULTILINE)
 _IPC_LOCK = 14
+_SOCKET = re.compile(r"socket:\[([0-9]{1,19})\]\Z")
 _NETWORK = re.compile(r"net:\[([0-9]{1,19})\]\Z")
 _SEGMENT = re.compile(r"([0-9a-f]{1,8}:[0-9a-f]{1,8} [0-9]{1,20}) (/.*)\Z")
 #: Ranks of one host whose memory maps are looked at for shared segments.
@@ -102,12 +103,12 @@ def watch_job(
         owners = {thread: pid for pid in pids for thread in _threads(first, pid)}
         contexts = _contexts(first, pids)
     addresses = _interfaces(first)
-    before = _sample(first, SOCKETS, has_device, ports)
+    before = _sample(first, has_device, ports, _holders(first, pids))
     own, networks = _networks(first, pids, before)
     elsewhere = {number: pid for pid, number in networks.items() if own and number not in (None, own)}
     before = before._replace(elsewhere={number: _traffic(first, pid) for number, pid in elsewhere.items()})
     seconds = wait({pid: rank for job in jobs for pid, rank in job.ranks.items()})
-    after = _sample(later, SOCKETS_AGAIN, has_device, ports)
+    after = _sample(later, has_device, ports)
     if has_device:  # a rank that has just begun opens its devices and makes their threads in the window
         owners |= {thread: pid for pid in pids for thread in _threads(later, pid)}
         contexts = _joined(contexts, _contexts(later, pids))
@@ -214,11 +215,13 @@ def _busiest(before: Sample, after: Sample, ranks: Mapping[int, int | None]) -> 
     return {pid for pid, rank in ranks.items() if rank in busiest}
 
 
-def _sample(source: Source, sockets: tuple[str, ...], has_device: bool, ports: Sequence[str]) -> Sample:
+def _sample(
+    source: Source, has_device: bool, ports: Sequence[str], holders: Mapping[int, tuple[int, ...]] | None = None
+) -> Sample:
     problems: list[Problem] = []
     return Sample(
         _queue_pairs(source, problems) if has_device else (),
-        _sockets(source, sockets, problems),
+        _sockets(source, holders or {}, problems),
         {port: counted for port in ports if (counted := _packets(source, port))},
         _traffic(source, "self"),
         problems=tuple(problems),
@@ -290,12 +293,24 @@ def _joined(
     return {device: contexts.get(device, nobody) | more.get(device, nobody) for device in {**contexts, **more}}
 
 
-def _sockets(source: Source, command: tuple[str, ...], problems: list[Problem]) -> tuple[ss_tcp.TcpSocket, ...] | None:
-    answer = source.run(command, deadline_seconds=DEADLINE_SECONDS)
+def _holders(source: Source, pids: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Which of the processes have a socket open, by its inode."""
+    found: dict[int, dict[int, None]] = {}
+    for pid in pids:
+        for entry in source.list(f"{PROC}/{pid}/task/{pid}/fd").entries or ():
+            if socket := _SOCKET.match(entry.target or ""):
+                found.setdefault(int(socket[1]), {})[pid] = None
+    return {inode: tuple(holders) for inode, holders in found.items()}
+
+
+def _sockets(
+    source: Source, holders: Mapping[int, tuple[int, ...]], problems: list[Problem]
+) -> tuple[ss_tcp.TcpSocket, ...] | None:
+    answer = source.run(SOCKETS, deadline_seconds=DEADLINE_SECONDS)
     if answer.failure or answer.exit_status not in (0, None):
         problems.append(_failed(answer, "TCP sockets cannot be listed"))
         return None
-    return ss_tcp.parse(answer.out, source=answer.command).value
+    return ss_tcp.parse(answer.out, source=answer.command, holders=holders).value
 
 
 def _failed(answer: CommandAnswer, what: str) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ibkit.sources.base import (
     NOT_RECORDED,
@@ -75,26 +75,19 @@ class LiveSource:
 
     def list(self, path: str) -> FolderAnswer:
         """List a folder: names, kinds, link targets, owners and modes."""
-        entries = []
+        folder = self._root + path
         try:
-            for name in sorted(os.listdir(self._root + path)):
-                full = f"{self._root}{path}/{name}"
-                try:
-                    status = os.lstat(full)
-                except OSError:
-                    continue  # it went away between the two calls
-                target = _target(full) if stat.S_ISLNK(status.st_mode) else None
-                kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
-                entries.append(Entry(name, kind, target, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid))
+            names = sorted(os.listdir(folder))
         except OSError as error:
             return FolderAnswer(path, error=errno_name(error))
         except ValueError:  # a NUL in the path
             return FolderAnswer(path, error="EINVAL")
-        if path.startswith("/proc/"):
-            from ibkit.sources.private import reduced_folder
+        if not path.startswith("/proc/"):
+            return FolderAnswer(path, tuple(_entries(folder, names)))
+        from ibkit.sources.private import is_open_sockets, reduced_folder
 
-            return FolderAnswer(path, reduced_folder(path, tuple(entries)))
-        return FolderAnswer(path, tuple(entries))
+        entries = _links(folder, names) if is_open_sockets(path) else _entries(folder, names)
+        return FolderAnswer(path, reduced_folder(path, tuple(entries)))
 
     def verbs(self) -> VerbsAnswer:
         """Ask pyverbs. A recorded tree has no devices to open."""
@@ -119,6 +112,23 @@ class LiveSource:
         from ibkit.sources.services import ask_service
 
         return ask_service(address, request, deadline_seconds)
+
+
+def _entries(folder: str, names: Iterable[str]) -> Iterator[Entry]:
+    for name in names:
+        full = f"{folder}/{name}"
+        try:
+            status = os.lstat(full)
+        except OSError:
+            continue  # it went away between the two calls
+        target = _target(full) if stat.S_ISLNK(status.st_mode) else None
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
+        yield Entry(name, kind, target, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid)
+
+
+def _links(folder: str, names: Iterable[str]) -> Iterator[Entry]:
+    """Of a folder of nothing but links, which may be thousands: their modes are of no interest."""
+    return (Entry(name, "link", _target(f"{folder}/{name}")) for name in names)
 
 
 def _target(path: str) -> str | None:

@@ -11,6 +11,8 @@ from ibkit.sources.base import Entry
 
 RDMA_NODES = "/dev/infiniband/"
 
+_SOCKET = "socket:["
+_FILES_OF_A_THREAD = re.compile(r"/proc/[0-9]+/task/[0-9]+/fd\Z")
 _OF_A_PROCESS = re.compile(r"/proc/[0-9]+/(environ|maps|fd|cmdline)\Z")
 #: Variables that choose a transport or tell a rank. Keys, passwords and addresses of launchers are none of them.
 _VARIABLE = re.compile(
@@ -39,9 +41,7 @@ _SEGMENT = re.compile(
     rb"/(?:vader_segment|sm_segment|ucx_shm_posix_|mpich_shar_tmp|Intel_MPI_|ib_shmem)[^/]*\Z"
     rb"|/SYSV[0-9a-f]{8}(?: \(deleted\))?\Z"
 )
-_MAPPED = re.compile(
-    rb"([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+ [0-9]+) +(/[^\n]*)\Z"
-)
+_MAPPED = re.compile(rb"([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+ [0-9]+) +(/[^\n]*)\Z")
 #: By a segment of some cache lines the ranks of one host find each other when MPICH starts (its mpidu_init_shm.c). That
 #: through which they send has room for many messages (bytes).
 _MEETING_POINT = b"/mpich_shar_tmp"
@@ -75,8 +75,17 @@ def _is_meeting_point(mapped: re.Match[bytes]) -> bool:
     return _MEETING_POINT in mapped[4] and int(mapped[2], 16) - int(mapped[1], 16) < _SENDS_FROM
 
 
+def is_open_sockets(path: str) -> bool:
+    """Whether of a folder's links those to sockets are of interest, and their inodes only."""
+    return _FILES_OF_A_THREAD.match(path) is not None
+
+
 def reduced_folder(path: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The open RDMA device nodes of a list of open files; other folders as they are."""
+    """The open RDMA device nodes of a process's list of open files, the sockets of a thread's; other folders as they
+    are.
+    """
+    if is_open_sockets(path):
+        return tuple(entry for entry in entries if (entry.target or "").startswith(_SOCKET))
     if not _OF_A_PROCESS.match(path):
         return entries
     return tuple(entry for entry in entries if (entry.target or "").startswith(RDMA_NODES))

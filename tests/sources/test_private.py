@@ -71,6 +71,7 @@ def test_open_files_leave_device_nodes() -> None:
         Entry("4", "link", "socket:[5]"),
     )  # fmt: skip
     assert reduced_folder("/proc/7/fd", entries) == entries[1:2]
+    assert reduced_folder("/proc/7/task/7/fd", entries) == entries[2:]
     assert reduced_folder("/proc/7/task", entries) == reduced_folder("/sys/class/net", entries) == entries
 
 

@@ -20,7 +20,7 @@ from support.answers import Answers, said
 from support.proc_tree import LIMITS
 
 from ibkit.cli.main import main
-from ibkit.collectors.job_samples import SOCKETS, SOCKETS_AGAIN, watch_job
+from ibkit.collectors.job_samples import SOCKETS, watch_job
 from ibkit.model.mpi import JobVerdict
 from ibkit.sources.base import Entry
 from ibkit.sources.recording import RecordedWatch, RecordingSource
@@ -107,8 +107,7 @@ class Seen:
         commands = {
             "rdma -j -d resource show qp": said(f"[{self.qps[number]}]"),
             "rdma -j -d resource show ctx": said(self.contexts),
-            " ".join(SOCKETS): said(self.sockets[0]),
-            " ".join(SOCKETS_AGAIN): said(self.sockets[1]),
+            " ".join(SOCKETS): said(self.sockets[number]),
             "ip -j -d addr": said(json.dumps(addresses)),
         }
         rows = (
