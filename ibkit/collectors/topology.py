@@ -255,6 +255,8 @@ class _Draft:
         complete = False if lacking or swept_clean is False or self.findings.lacking else swept_clean
         nodes, links = self.result(cables, unlisted_linked=False if complete else None)
         self._look_at_lids(cables, swept_clean)
+        if self._repeats:
+            self._look_for_parts(cables)
         return Fabric(nodes, links, complete, problems + self.findings.problems(), self.findings.source)
 
     def cables(self) -> list[Cable]:
@@ -374,19 +376,17 @@ class _Draft:
         """What has the LID of a port: a switch's port 0 has that of all its ports."""
         return key & ~0xFF if self._nodes[key >> 8].type == SWITCH else key
 
+    def _look_for_parts(self, cables: list[Cable]) -> None:
+        """Whether the sweeps of one text are of several fabrics, which have no link between them."""
+        nodes = _joined((cable.a >> 8, cable.b >> 8) for cable in cables)
+        parts = len(set(nodes.values()))
+        if parts > 1:
+            text = f"the nodes are in {parts} parts without a link between them, as of {parts} fabrics; all are counted"
+            self.findings.add("several-fabrics", text)
+
     def _subnets(self, cables: list[Cable]) -> dict[int, int]:
         """A number for each owner of a LID, the same for all that are linked; an adapter links nothing."""
-        above: dict[int, int] = {}
-
-        def top(owner: int) -> int:
-            while (higher := above.setdefault(owner, owner)) != owner:
-                above[owner] = above[higher]
-                owner = higher
-            return owner
-
-        for cable in cables:
-            above[top(self._owner(cable.a))] = top(self._owner(cable.b))
-        return {owner: top(owner) for owner in list(above)}
+        return _joined((self._owner(cable.a), self._owner(cable.b)) for cable in cables)
 
     def _are_planes(self, first: int, second: int, cables: list[Cable]) -> bool:
         """An XDR link has planes, and each looks like a port of its own, in one device or in several of one card."""
@@ -396,6 +396,21 @@ class _Draft:
             return False
         links = [cable for cable in cables if {first, second} & {self._owner(cable.a), self._owner(cable.b)}]
         return all(link.speed == "XDR" for link in links)
+
+
+def _joined(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """A number for each member of the pairs, the same for all that pairs join."""
+    above: dict[int, int] = {}
+
+    def top(one: int) -> int:
+        while (higher := above.setdefault(one, one)) != one:
+            above[one] = above[higher]
+            one = higher
+        return one
+
+    for a, b in pairs:
+        above[top(a)] = top(b)
+    return {one: top(one) for one in list(above)}
 
 
 def _type_of(draft: _DraftNode, *, shares_switch: bool) -> str:

@@ -17,7 +17,9 @@ FINDINGS = frozenset(
     {"no-neighbour", "no-lid", "duplicate-lid", "duplicate-guid", "contradiction", "bad-guid", "bad-lid", "bad-port"}
 )
 #: Kinds that say nothing about whether all of the fabric was seen.
-ASIDES = frozenset({"noise", "port-guids", "bad-name", "several-forms", "several-sweeps", "no-lid", "duplicate-lid"})
+ASIDES = frozenset(
+    {"noise", "port-guids", "bad-name", "several-forms", "several-sweeps", "several-fabrics", "no-lid", "duplicate-lid"}
+)
 
 
 def lid_range(lid: int | None, lmc: int | None) -> range:

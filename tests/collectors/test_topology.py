@@ -401,3 +401,11 @@ def test_a_hole_in_the_text_is_seen(data: st.DataObject) -> None:
         return
     if counts(part) != counts(truth):
         assert part.complete is False
+
+
+def test_two_fabrics_in_one_text_are_told() -> None:
+    folder = Path(__file__).parents[2] / "fixtures/tools/ibnetdiscover"
+    texts = [(folder / name).read_text() for name in ("tree.txt", "topology.txt")]
+    for text, kinds in (("".join(texts), {"several-sweeps", "several-fabrics"}), (texts[0] * 2, {"several-sweeps"})):
+        found = assemble(parse(text), source="", swept_clean=None)
+        assert {problem.kind for problem in found.problems} == kinds
