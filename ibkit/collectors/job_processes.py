@@ -88,6 +88,7 @@ class JobProcesses:
             if name.isascii() and name.isdigit() and len(name) < 11:
                 self._add(int(name))
         self._leave_out_launchers()
+        self._tell_apart()
 
     def seen(self, pid: int) -> Seen | None:
         """A process's name, parent and user; None where /proc does not show it."""
@@ -168,6 +169,19 @@ class JobProcesses:
         }
         for pid in launchers:
             del self.ranks[pid]
+
+    def _tell_apart(self) -> None:
+        """Two runs of one host may have the same key: launchers in containers have the same number, of which Open MPI
+        makes the name space. A rank that two have started is two; then nothing tells which one is meant elsewhere.
+        """
+        starters: dict[tuple[str, int], set[int]] = {}
+        for one in self.ranks.values():
+            if one.started_by is not None and self.is_launcher(one.started_by):  # a rank's own daemons have none
+                starters.setdefault((one.key, one.rank), set()).add(one.started_by)
+        twice = {key for (key, _), found in starters.items() if len(found) > 1}
+        for pid, one in self.ranks.items():
+            if one.key in twice:
+                self.ranks[pid] = one._replace(key=f"{_PARENT}{one.started_by or pid}")
 
 
 def variables(text: str) -> dict[str, str]:

@@ -138,3 +138,17 @@ def test_a_real_job_is_found() -> None:
     (one,) = found
     assert (sorted(one.ranks.values()), one.size, one.uid) == ([0, 1], 2, os.getuid())
     assert (one.launcher, one.command) == ("mpiexec.hydra", "mpiexec.hydra -n 2 sleep 30")
+
+
+def test_runs_of_two_containers_with_the_same_name_space_are_two() -> None:
+    """With the host's network mpirun has one host name and number in both, of which Open MPI makes the name space."""
+    rank = "PMIX_NAMESPACE=7 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK={0} PMIX_RANK={0}"
+    processes = [
+        (10, "mpirun", 1, ""), (11, "a.out", 10, rank.format(0)), (12, "a.out", 10, rank.format(1)),
+        (20, "mpirun", 1, ""), (21, "a.out", 20, rank.format(0)), (22, "a.out", 20, rank.format(1)),
+    ]  # fmt: skip
+    found = running_jobs(host(*processes))
+    assert [(dict(job.ranks), job.launcher_pid) for job in found] == [({11: 0, 12: 1}, 10), ({21: 0, 22: 1}, 20)]
+    daemon = (30, "helper", 1, rank.format(0))  # of rank 0, and in the background
+    (one,) = running_jobs(host(*processes[:3], daemon))
+    assert (dict(one.ranks), one.key) == ({11: 0, 12: 1, 30: 0}, "pmix:7")
