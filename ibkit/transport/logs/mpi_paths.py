@@ -66,6 +66,7 @@ class Paths:
     def selected(self) -> list[Path]:
         """What processes say of their endpoints."""
         found = [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
+        found = found or list(self._supported_paths())
         if all(path.b is not None for path in found):
             found += (path for path in self._broken_paths() if path.b is None)
         return _linked(found) if len({self._host(process.host) for process in self._processes}) == 2 else found
@@ -205,6 +206,19 @@ class Paths:
                     is_shared = words.of_ucx(lanes[0].transport, lanes[0].device) == "shm"
                     word = "shm" if is_shared else self._lanes_word(process.host, lanes)
                     yield Path(host, host, word, endpoint.mark, "selection")
+
+    def _supported_paths(self) -> Iterator[Path]:
+        """Open MPI 4.1.1 and later choose UCX if it has opened verbs on a device of the list; then it sends by those.
+
+        The check asks UCX's context for what it has, after UCX_TLS and UCX_NET_DEVICES (opal/mca/common/ucx). With
+        ``any`` nothing was checked; and what UCX complains of may be that device.
+        """
+        levels = {process.support[0] if process.support else None for process in self._processes}
+        if levels != {"transports and devices"} or any(failure.runtime == "ucx" for failure, _ in self._parts.failures):
+            return
+        for process in self._processes:
+            if process.support and process.pml and process.pml[0] == "ucx":
+                yield Path(self._host(process.host), None, "rdma", process.support[1], "selection", needs_hosts=True)
 
     # -- PSM2, libfabric, openib
 

@@ -223,7 +223,9 @@ class Run:
         other = [path for path in paths if path.b is None]
         local = [path for path in paths if path.b is not None]
         processes = self._parts.processes
-        silent = (self._ranks() or 0) - sum(1 for p in processes if p.endpoints or p.mtl or p.openib or p.provider)
+        silent = (self._ranks() or 0) - sum(
+            1 for p in processes if p.endpoints or p.mtl or p.openib or p.provider or p.support
+        )
         if silent > 0 and paths and not self._parts.tables and not all(path.is_partial for path in paths):
             self._tell_silent(silent)
         if other:

@@ -65,8 +65,9 @@ class Group(NamedTuple):
     providers: list[tuple[Provider, Mark]]
     places: list[tuple[RankPlace, Mark]]
     shared_memory: list[Mark]
-    #: Whether they cannot talk by anything else.
+    #: Whether they cannot talk by anything else; where Intel MPI itself tells that it is denied.
     is_shared_only: bool = False
+    never_shared: Sequence[Mark] = ()
 
     @property
     def first(self) -> Mark:
@@ -193,7 +194,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     built = [(provider, mark) for provider, mark in carriers if mpi_builds.is_build(provider)]
     settings = [setting for setting, _ in in_force(context.settings)]
     if any(map(denies_shared_memory, settings)):
-        group = group._replace(shared_memory=[])
+        own = [mark for setting, mark in context.settings if denies_shared_memory(setting) and _STARTUP in mark.text]
+        group = group._replace(shared_memory=[], never_shared=own)
     elif count == 1:
         group = group._replace(shared_memory=group.shared_memory or _signs_of_sharing(group, context))
     verdict, step = _verdict(group, name, named, count)
@@ -217,7 +219,9 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         status = "aborted"
     if _is_mlx(group, context):
         why = _of_mlx(why, context)
-    if status == "fallback" and built:
+    if status == "fallback" and count == 1 and group.never_shared:
+        status, why = "by-configuration", {"wrongtls": [(mark, "configuration") for mark in group.never_shared]}
+    elif status == "fallback" and built:
         why = {"nobuild": [(mark, "selection") for _, mark in built], **why}
     for mark in fatal[:2]:
         book.cite(mark, "failure")
@@ -280,8 +284,9 @@ def _verdict(
     if hosts == 1:
         if group.shared_memory:
             return "shm", None
-        if named and all(provider.provider == "ch3:sock" for provider, _ in named.values()):
-            return words.combine(named), None  # which has sockets and nothing else
+        is_alone = bool(group.never_shared) or all(p.provider == "ch3:sock" for p, _ in named.values())
+        if is_alone and set(named) == {"tcp"}:
+            return "tcp", None  # it has sockets and nothing else
         step = _SHARING_STEPS.get(runtime, _LIVE_STEP)
         return "unknown", f"one host, and nothing says that its ranks share memory: {step}"
     if hosts is None:
