@@ -3,7 +3,7 @@ the one that this host's port was told of; and which LID the ports of the subnet
 
 exit status: 0 one master answers; 1 nobody answers as the subnet manager, no master or more than one
 does, a manager that is listed does not answer, ports name another LID than the master's, or an answer
-cannot be true; 3 it could not be asked.
+cannot be true; 3 it could not be asked, or an answer could not be read.
 """
 
 from __future__ import annotations
@@ -54,4 +54,6 @@ def exit_status(managers: SubnetManagers) -> int:
         return EXIT_FINDING
     if not managers.managers or any(manager.state is None for manager in managers.managers):
         return EXIT_UNDECIDED
-    return EXIT_FINDING if "contradiction" in kinds else EXIT_OK
+    if "contradiction" in kinds:
+        return EXIT_FINDING
+    return EXIT_UNDECIDED if managers.complete is False else EXIT_OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from ibkit.comparison.change import Change, Doubt, Where, changed
 from ibkit.model.partitions import Partitions, PortKeys
@@ -27,12 +27,15 @@ def compare_partitions(before: Partitions, after: Partitions) -> tuple[list[Chan
     return changes, [Doubt("p-keys", Where(), text, "a part of their tables is missing")]
 
 
-def only_in_one(before: Partitions, after: Partitions) -> Iterator[Doubt]:
-    """The ports whose tables only one of the two has; to be told where no fabric says that they came or went."""
+def only_in_one(before: Partitions, after: Partitions, nodes: Container[int] | None) -> Iterator[Doubt]:
+    """The ports whose tables only one of the two has. Those that came or went are told by the fabric, where it is
+    known: ``nodes`` are then the GUIDs of those that are in both.
+    """
     old, new = _tables(before), _tables(after)
     for only, which in ((old.keys() - new.keys(), "before"), (new.keys() - old.keys(), "now")):
-        if only:
-            text = f"whether the P_Keys of {len(only)} ports changed"
+        count = sum(nodes is None or node in nodes for node, _ in only)
+        if count:
+            text = f"whether the P_Keys of {count} ports changed"
             yield Doubt("p-keys", Where(), text, f"their tables are there only {which}")
 
 

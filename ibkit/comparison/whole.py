@@ -80,8 +80,9 @@ def compare(before: View, after: View) -> Comparison:
 
 def _lacking(name: str, before: View, after: View) -> Iterator[Doubt]:
     """That a part is known not to be whole on a side, whatever the comparison of the rest has found."""
-    if name == PARTITIONS and before.partitions and after.partitions and not (before.fabric and after.fabric):
-        yield from only_in_one(before.partitions, after.partitions)
+    if name == PARTITIONS and before.partitions and after.partitions:
+        fabrics = before.fabric and after.fabric and (before.fabric.nodes.keys() & after.fabric.nodes.keys())
+        yield from only_in_one(before.partitions, after.partitions, fabrics)
     reasons = [f"{view.label}: {why}" for view in (before, after) if (why := _why_not_whole(name, view))]
     if reasons:
         yield Doubt("not-whole", Where(), f"whether something else changed of the {_spelled(name)}", "; ".join(reasons))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,16 @@ def test_the_manager(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     assert main(["sm", "--csv", "--from", file]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "0x0000000000100001,1,master,0,86,,"
+
+
+def test_an_answer_of_a_manager_that_is_cut_decides_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Another answer knows of the master; the one that is cut may be of a second one."""
+    shutil.copytree(TOOLS.parent / "fat-tree", tmp_path / "c")
+    path = tmp_path / "c/subnet/sminfo.out"
+    path.write_bytes(path.read_bytes()[:48])
+    assert main(["sm", "--json", "--from", str(tmp_path / "c")]) == 3
+    made = json.loads(capsys.readouterr().out)
+    assert (made["complete"], [manager["state"] for manager in made["managers"]]) == (False, ["master"])
 
 
 def test_a_host_without_any_device_is_undecided(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

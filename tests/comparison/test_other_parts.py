@@ -10,7 +10,7 @@ from ibkit.comparison.hosts import compare_hosts
 from ibkit.comparison.managers import compare_managers
 from ibkit.comparison.partitions import compare_partitions
 from ibkit.comparison.whole import View, compare
-from ibkit.model.fabric import Fabric
+from ibkit.model.fabric import CHANNEL_ADAPTER, Fabric, Node
 from ibkit.model.host import GidEntry, Hca, HcaPort, HostHcas
 from ibkit.model.ids import Gid, Guid, PKey
 from ibkit.model.partitions import Partitions, PortKeys
@@ -236,6 +236,14 @@ def test_tables_of_one_side_only_are_told_where_no_fabric_is() -> None:
     assert (doubt.kind, doubt.why) == ("p-keys", "their tables are there only now")
     fabric = Fabric({}, (), True)
     assert compare(View("before", fabric, partitions=old), View("after", fabric, partitions=new)).doubts == ()
+
+
+def test_tables_of_one_side_only_are_told_of_nodes_that_are_in_both() -> None:
+    node = Node(Guid(2), CHANNEL_ADAPTER, "n02", 1)
+    fabric = Fabric({node.guid: node}, (), True)
+    old, new = Partitions((table(0xFFFF), table(0xFFFF, guid=2))), Partitions((table(0xFFFF),))
+    (doubt,) = compare(View("before", fabric, partitions=old), View("after", fabric, partitions=new)).doubts
+    assert (doubt.kind, doubt.text) == ("p-keys", "whether the P_Keys of 1 ports changed")
 
 
 def test_two_hosts_are_not_compared() -> None:
