@@ -49,16 +49,26 @@ _PREFIX = re.compile(
     r"|[\w.-]{1,80}[-_]\d{1,4} +\| "
     # a mail that quotes a log; grep, with the file's name or the line's number; cat -n
     r"|(?:> ?){1,8}"
-    r"|[\w./-]{1,120}\.(?:out|err|log|txt):(?:\d{1,9}:)?"
+    r"|[\w./-]{1,120}\.(?:out|err|log|txt):(?:\d{1,9}:(?! \S|\d\d:\d\d(?!:)))?"
     r"|\d{1,9}:(?=[\[<({$+A-Za-z\x1b])"
     r"| {0,8}\d{1,9}\t"
+    # the source of a page of a mail archive
+    r"|</?(?:p|pre|br|code|span|div)(?: [^<>]{0,80})?/?>"
     r"|\([^()\n]{0,80}\bpid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{1,45})?\) ?"
 )
 #: What word processors, mails and web pages make of blanks and quotation marks, and of HTML's own characters.
 _TYPESET = {0xA0: " ", 0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
-_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&amp;", "&"))
+_ENTITIES = (
+    ("&nbsp;", " "),
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", '"'),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&amp;", "&"),
+)
 #: The same in shapes.
-_TYPESET_SHAPES = ((b"\xc2\xa0", b" "), (b"&lt;", b"<"), (b"&gt;", b">"))
+_TYPESET_SHAPES = ((b"\xc2\xa0", b" "), (b"&nsp;", b" "), (b"&lt;", b"<"), (b"&gt;", b">"))
 #: More prefixes than this are not taken away.
 _MAX_PREFIXES = 16
 #: The same prefixes, and a JSON object up to its message, as shapes.
@@ -73,7 +83,8 @@ _PREFIX_SHAPE = re.compile(
     rb"|<> --T::\.?(?:Z|[+-]:) \S{0,255} \S{0,48} \S{0,128} \S{0,32} (?:-|\[[^\]]{0,1000}\]) ?"
     rb"|(?:<>)?[A-Z][a-z]{0,2} {2,3}:: \S{0,120} [\w./()-]{0,80}(?:\[\])?: |[\w.-]{0,80} [\w./()-]{0,80}\[\]: "
     rb"|st(?:out|rr) [FP] |\[po/[^\]\s]{0,250}\] ?|[\w.-]{0,80}[-_] +\| |\([^()\n]{0,80}\bpi=(?:, ip=[.:]{0,45})?\) ?"
-    rb"|(?:> ?){1,8}|[\w./-]{0,120}\.(?:out|rr|log|txt)::?|:(?=[\[<({$+A-Za-z\x1b])| {0,8}\t"
+    rb"|(?:> ?){1,8}|[\w./-]{0,120}\.(?:out|rr|log|txt)::?|:(?=[\[<({$+A-Za-z\x1b])| {0,8}(?:\t|\\{1,4}t)"
+    rb"|</?(?:p|pr|r|o|spn|iv)(?: [^<>]{0,80})?/?>"
     rb"|(?:[\w.-]{0,200}-)?(?:workr|lunhr|mstr|hi)-\w{0,5} [a-z][\w-]{0,62} "
     rb"|\{[^\n]{0,400}?(?P<escape>\\{0,7})\"(?:"
     + b"|".join(shape(key.encode()) for key in MESSAGE_KEYS)

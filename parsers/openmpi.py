@@ -381,7 +381,8 @@ class Reader:
             yield Failure(who, "ompi", "no-nics", False, found.group(3), detail=found.group(2))
         elif found := _BROKEN.search(text):
             who = said._replace(rank=int(found.group(1)) if found.group(1) else line.rank)
-            yield Failure(who, "ompi", "broken", True, found.group(2), detail=found.group(3))
+            peer = None if found.group(3).isdigit() else found.group(3)  # 1.5 and 1.6: an address up to its first dot
+            yield Failure(who, "ompi", "broken", True, found.group(2), detail=peer)
         elif "PSM2 no hfi units" in text or "PSM2 can't open hfi unit" in text or "contexts on opa device" in text:
             yield Failure(said, "ompi", "psm2")
         elif "mmap of rcvhdrq at" in text and "Resource temporarily unavailable" in text:
@@ -449,7 +450,8 @@ class _Help:
         if topic == "create-queue" and "Cannot allocate memory" in (get("error") or ""):
             topic = "memlock"
         detail = get("module") or get("cpcs attempted") or get("memlock limit") or get("nonexistent entities")
-        detail = detail or get("peer host")
+        if (peer := get("peer host")) and not peer.isdigit():
+            detail = peer
         return Failure(self._said._replace(host=host), "ompi", topic, self._is_fatal, host, device, detail)
 
 

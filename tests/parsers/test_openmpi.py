@@ -440,6 +440,14 @@ def test_a_broken_queue_pair_names_both_ends(head: str, rank: int | None) -> Non
     assert fact[1:] == ("ompi", "broken", True, "n01", None, "n02")
 
 
+def test_an_address_that_was_cut_is_no_name() -> None:
+    fact = only(
+        "[[51298,1],2][btl_openib_component.c:3496:handle_wc] from n01 to: 192 error polling LP CQ with status "
+        "RETRY EXCEEDED ERROR status number 12 for wr_id 217ce00 opcode 0  vendor error 129 qp_idx 0"
+    )
+    assert isinstance(fact, Failure) and (fact.topic, fact.host, fact.detail) == ("broken", "n01", None)
+
+
 def test_what_is_flushed_follows_an_error() -> None:
     assert not facts(
         "[[31337,1],3][btl_openib_component.c:3497:handle_wc] from n01 to: n02 error polling HP CQ with status "

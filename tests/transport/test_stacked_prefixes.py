@@ -49,7 +49,7 @@ WRAPS: dict[str, Wrap] = {
     "quoted-twice": (lambda line, _: f">> {line}", False),
     "grep": (lambda line, _: f"slurm-4711.out:{line}", False),
     "grep-n": (lambda line, _: f"logs/train.err:17:{line}", False),
-    "cat-n": (lambda line, _: f"    17\t{line}", False),
+    "cat-n": (lambda line, _: f"17\t{line}", False),
     "colour": (lambda line, _: f"\x1b[36m{line}\x1b[0m", False),
     "docker": (
         lambda line, _: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2026-03-01T12:00:07Z"}),
@@ -133,6 +133,7 @@ def test_whole_logs(seed: int) -> None:
     "pasted",
     [
         "17:[n01:5101] mca: bml: Using tcp btl for send to [[31337,1],1] on node n02",  # grep -n
+        "    17\t[n01:5101] mca: bml: Using tcp btl for send to [[31337,1],1] on node n02",  # cat -n
         "&gt; [1,0]&lt;stdout&gt;:[n01:5101] mca: bml: Using tcp btl for send to [[31337,1],1] on node n02",
         "[n01:5101]\N{NO-BREAK SPACE}mca: bml: Using tcp btl for send to [[31337,1],1] on\N{NO-BREAK SPACE}node n02",
     ],
