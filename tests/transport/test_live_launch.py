@@ -221,11 +221,11 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def judged(command: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+def judged(command: list[str], *options: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "ibkit", "check-mpi-transport", *options, "--", *command],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
-        env={**os.environ, **AS_ROOT, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **AS_ROOT, "PYTHONPATH": str(ROOT), **more},
     )  # fmt: skip
 
 
@@ -249,6 +249,29 @@ def test_a_real_job_on_this_host(
     assert (layer["verdict"], done.returncode, layer["ranks"]) == (verdict, status, 2)
     assert f"{layer['runtime']} {layer['version']}".startswith(runtime)
     assert "rank 1 of 2 done" in done.stderr
+
+
+@pytest.mark.needs("openmpi", "mpich")
+def test_a_parameter_file_is_the_reason_with_its_line(programs: Path, tmp_path: Path) -> None:
+    (tmp_path / ".openmpi").mkdir()
+    (tmp_path / ".openmpi/mca-params.conf").write_text("# mine\nbtl = tcp,self\n")
+    command = ["mpirun.openmpi", "--oversubscribe", "-np", "2", str(programs / "ring.openmpi"), "9"]
+    document = json.loads(judged(command, "--json", HOME=str(tmp_path)).stdout)
+    assert (document["verdict"], document["status"]) == ("tcp", "by-configuration")
+    (reason,) = document["layers"][0]["reasons"]
+    texts = [one["text"] for one in document["evidence"] if one["id"] in reason["evidence"]]
+    assert reason["id"] == "wrongtls"
+    assert any(f"btl=tcp,self (file ({tmp_path}/.openmpi/mca-params.conf:2))" in text for text in texts), texts
+    assert not any("found loaded component" in one["text"] for one in document["evidence"])
+
+
+@pytest.mark.needs("openmpi", "mpich")
+def test_one_rank_and_a_program_that_is_no_mpis_are_told_what_is_missing(programs: Path) -> None:
+    alone = judged(["mpirun.openmpi", "-np", "1", str(programs / "ring.openmpi")])
+    assert "next step: the job has one rank" in alone.stderr
+    for command in (["mpirun.openmpi", "-np", "2", "--oversubscribe", "true"], ["true"]):
+        told = judged(command).stderr.split("next step: ", 1)[1]
+        assert not any(name in told for name in ("UCX_LOG_LEVEL", "btl_base_verbose", "NCCL_DEBUG"))
 
 
 @pytest.mark.needs("openmpi", "mpich")
