@@ -88,6 +88,7 @@ class Evidence:
         #: What psm3 stands on, by host.
         self.psm3: dict[str | None, tuple[str, Mark]] = {}
         self.installed: dict[str, dict[str, Mark]] = {}
+        self._nameless: MpiProcess | None = None
 
     def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
         """Take one fact."""
@@ -130,6 +131,18 @@ class Evidence:
             self.providers.append((fact.provider, mark))
         elif isinstance(fact, openmpi.Installed):
             self.installed.setdefault(fact.framework, {}).setdefault(fact.name, mark)
+        elif isinstance(fact, ucx.EndpointConfig) and not fact.is_row:
+            self._of_nameless(fact, mark)
+
+    def _of_nameless(self, fact: ucx.EndpointConfig, mark: Mark) -> None:
+        """A line whose head somebody cut off: of which process it was, and of how many, is not known."""
+        if self._nameless is None:
+            self._nameless = MpiProcess(None, None, mark)
+            self.processes.append(self._nameless)
+        self._nameless.saw(mark)
+        if len(self._nameless.endpoints) < 100:
+            endpoint = self._nameless.endpoints.setdefault((str(fact.lanes), fact.number), Endpoint(fact.scope, mark))
+            endpoint.lanes = list(fact.lanes)
 
     def _process(self, host: str | None, pid: int | None, family: int | None, mark: Mark) -> MpiProcess:
         """A process by host and pid; another job family is another process, as containers use pids again."""

@@ -68,7 +68,7 @@ class Paths:
         found = [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
         found = found or list(self._supported_paths())
         if all(path.b is not None for path in found):
-            found += (path for path in self._broken_paths() if path.b is None)
+            found += self._nameless_paths() or (path for path in self._broken_paths() if path.b is None)
         return _linked(found) if len({self._host(process.host) for process in self._processes}) == 2 else found
 
     def _host(self, name: str | None) -> str:
@@ -247,6 +247,18 @@ class Paths:
             if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
                 word = self._link_word(process.host, {device for device, _ in process.openib})
                 yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
+
+    def _nameless_paths(self) -> list[Path]:
+        """What UCX says of other hosts in lines whose heads were cut off, where no process with a name says it."""
+        processes = self._parts.processes
+        if self._parts.tables or any(process.btls for process in processes):
+            return []
+        endpoints = [e for p in processes if p.host is None and p.pid is None for e in p.endpoints.values()]
+        return [
+            Path("", None, self._lanes_word(None, lanes), endpoint.mark, "selection", is_partial=True)
+            for endpoint in endpoints
+            if _kind(endpoint, lanes := endpoint.data_lanes()) == "other-host"
+        ]
 
     def _broken_paths(self) -> Iterator[Path]:
         """What was sent by a queue pair did not arrive, which ends a job: by that queue pair, then, it was sent."""

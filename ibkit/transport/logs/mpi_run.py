@@ -91,7 +91,8 @@ class Run:
     def _ranks(self) -> int | None:
         """How many ranks the run is known to have; at least those that spoke or were named."""
         processes = self._parts.processes
-        counts = [self._known.ranks or 0, len(processes), self._ranks_in_tables()]
+        named = sum(1 for process in processes if process.pid is not None)
+        counts = [self._known.ranks or 0, named, self._ranks_in_tables()]
         counts += [peer + 1 for process in processes for peer in process.btls]
         counts += [process.rank + 1 for process in processes if process.rank is not None]
         return max(counts) or None
