@@ -182,7 +182,7 @@ _SHAPES = re.compile(
             b" WARN ", b" INFO Ring ", b" INFO 0 -> ", b"NET/", b"Net/IB: call to", b"NET :",
             b"Using network", b"Using internal Network",
             b"Using external Network",
-            b" - Init ", b" - COMPLETE",
+            b" - Init ", b" - COMPLETE", b" nranks ",
             b"INFO rank ", b" nNodes ", b"Abort COMPLETE", b"Connected all", b"Connected NVLS", b"Connected CollNet",
             b"Connected binomial", b"Connected Coll", b"Connected coll", b"CCL version", b"nccl-library=",
             b"libibverbs",

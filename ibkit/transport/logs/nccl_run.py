@@ -161,7 +161,7 @@ class _Run:
             if self._is_mine(m, f.said.host, f.said.pid)
         ]
         if verdict == "unknown" and not any(channel.is_network for channel, _ in self._peers.channels):
-            verdict = self._broken_path(failures)
+            verdict = self._broken_path(failures, book)
         ends = list(self._not_made_good(failures))
         for _, mark in ends[:2]:
             book.cite(mark, "failure")
@@ -342,16 +342,21 @@ class _Run:
         is_p2p_off = "NCCL_P2P_DISABLE" in off or values.get("NCCL_P2P_LEVEL") in ("LOC", "0")
         return is_p2p_off and "NCCL_SHM_DISABLE" in off
 
-    def _broken_path(self, failures: Sequence[tuple[Failure, Mark]]) -> str:
+    def _broken_path(self, failures: Sequence[tuple[Failure, Mark]], book: Book) -> str:
         """What a completion with an error tells: a queue pair was connected, and this message went by it."""
         chosen = {self._networks.word(n, name, None) for n, names in self._chosen.items() for name in names}
-        hosts = {self._peers.hosts[f.said.host] if f.said.host else None for f, _ in failures if f.topic in _OF_A_PATH}
-        if not hosts:
+        broken = [(failure.said.host, mark) for failure, mark in failures if failure.topic in _OF_A_PATH]
+        if not broken:
             return "unknown"
-        found = words.combine(
-            self._networks.link_word(host) for at in hosts for host in ((at,) if at else self._hosts or (None,))
-        )
-        return found if words.combine({found, *chosen}) in _VERBS else "unknown"
+        hosts = {
+            name for host, _ in broken for name in ((self._peers.hosts[host],) if host else self._hosts or (None,))
+        }
+        found = words.combine(map(self._networks.link_word, hosts))
+        if words.combine({found, *chosen}) not in _VERBS:
+            return "unknown"
+        for _, mark in broken[:2]:
+            book.cite(mark, "selection", found)
+        return found
 
     # -- the end of a run that failed
 
@@ -431,6 +436,10 @@ class _Run:
                 reason = None
             elif failure.topic == "plugin-init" and failure.detail not in ("IB", "Socket"):
                 reason = "plugin"
+            elif failure.topic == "memlock" and any(
+                "ulimit -l unlimited" in line.text for line in self._judge.launches
+            ):
+                reason = None  # the ranks were started with that limit lifted: some other memory is short
             elif failure.topic == "retry-exceeded" and self._is_roce() and self._is_at_start(failure):
                 reason = "gid"  # of a connection that worked before it says nothing: the peer may be gone
             if reason:
