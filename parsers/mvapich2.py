@@ -25,8 +25,8 @@ _MRAIL = re.compile(
 )
 _NO_HCA = re.compile(r"No HCAs found on the system|No IB device found|No active HCAs found on the system")
 _NO_MEMORY = re.compile(r"\[rdma_iba_hca_init\w{0,40}\].{0,200}cannot create cq", re.IGNORECASE)
-#: A completion with an error: the channel ends the job.
-_LOST = re.compile(r"\[handle_cqe\].{0,200}wc\.status=(?:[2-9]|1\d|2\d)\b")
+#: A completion with an error, of two generations: the channel ends the job. What is flushed (5) follows another one.
+_BROKEN = re.compile(r"\[handle_cqe\].{0,300}(?:wc\.status=|Got completion with error )(?:[2-46-9]|1\d|2\d)\b")
 _MARKS = (
     b"MVAPICH2-",
     b"HCA NAME ",
@@ -63,5 +63,5 @@ def read(line: Line) -> Iterator[Version | Provider | SharedMemory | Failure]:
         yield Failure(said, "mvapich2", "no-port", True, host)
     elif _NO_MEMORY.search(line.text):
         yield Failure(said, "mvapich2", "memlock", True, host)
-    elif _LOST.search(line.text):
-        yield Failure(said, "mvapich2", "connection-lost", True, host)
+    elif _BROKEN.search(line.text):
+        yield Failure(said, "mvapich2", "broken", True, host)

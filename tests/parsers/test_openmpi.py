@@ -458,3 +458,9 @@ def test_what_is_flushed_follows_an_error() -> None:
 def test_a_name_of_a_pml_that_could_not_be_read() -> None:
     fact = only(f"{WHO}[[31337,0],1] selected pml ob1, but peer [[31337,0],0] on n02 selected pml \ufffd\ufffd")
     assert isinstance(fact, Failure) and (fact.topic, fact.detail) == ("pml-mismatch", "ob1, ? on n02")
+
+
+@pytest.mark.parametrize("end", ["", " on", " on node"])
+def test_a_btl_line_that_a_mail_broke_before_the_host(end: str) -> None:
+    fact = only(f"{WHO}mca: bml: Using tcp btl for send to [[31337,1],15]{end}")
+    assert isinstance(fact, openmpi.Btl) and (fact.btl, fact.peer, fact.node) == ("tcp", 15, None)

@@ -52,7 +52,11 @@ def said(reader, text: str) -> list[tuple]:
             [(Provider, "Intel MPI", "tcp;ofi_rxm", None, None)],
         ),
         (intel_mpi, "[0] MPI startup(): Rank    Pid      Node name  Pin cpu", []),
-        (intel_mpi, "[0] MPI startup(): 1       20415    n02        {0,1}", [(RankPlace, "Intel MPI", 1, "n02", None)]),
+        (
+            intel_mpi,
+            "[0] MPI startup(): 1       20415    n02        {0,1}",
+            [(RankPlace, "Intel MPI", 1, "n02", None, None)],
+        ),
         (intel_mpi, "[0] MPI startup(): shm segment size (342 MB per rank)", [(SharedMemory, "Intel MPI", False)]),
         (intel_mpi, "[3] MPI startup(): shm data transfer mode", [(SharedMemory, "Intel MPI", True)]),
         (
@@ -74,7 +78,7 @@ def said(reader, text: str) -> list[tuple]:
         (mpich, "provider: tcp, score = 4, pref = -2, FI_SOCKADDR_IN [16] 10.20.4.17", []),
         (mpich, "libfabric provider: tcp - 10.20.4.0/24", [(Provider, "MPICH", "tcp", "10.20.4.0/24", None)]),
         (mpich, "libfabric provider: verbs;ofi_rxm", [(Provider, "MPICH", "verbs;ofi_rxm", None, None)]),
-        (mpich, "Rank: 12, Local_rank: 3, NIC: mlx5_0", [(RankPlace, "MPICH", 12, None, 3)]),
+        (mpich, "Rank: 12, Local_rank: 3, NIC: mlx5_0", [(RankPlace, "MPICH", 12, None, 3, "mlx5_0")]),
         (mpich, "MPICH Device:    \tch3:nemesis", [(Build, "MPICH", "ch3:nemesis", False)]),
         (mpich, "MPICH Device:       ch4:ofi", [(Build, "MPICH", "ch4:ofi", False)]),
         (mpich, "MVAPICH2 Device:      \tch3:mrail", [(Build, "MVAPICH2", "ch3:mrail", False)]),
@@ -155,7 +159,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             mvapich2,
             "[n01:mpi_rank_0][handle_cqe] Msg from 1: wc.status=12 (transport retry counter exceeded), wc.wr_id=0x1f6",
-            [(Failure, "mvapich2", "connection-lost", True, "n01", None, None)],
+            [(Failure, "mvapich2", "broken", True, "n01", None, None)],
+        ),
+        (
+            mvapich2,
+            "[n01:mpi_rank_7][handle_cqe] src/gen2/ibv_channel_manager.c:547: [] Got completion with error 12, dest rank=6",
+            [(Failure, "mvapich2", "broken", True, "n01", None, None)],
         ),
         (mvapich2, "[n01:mpi_rank_0][handle_cqe] Msg from 1: wc.status=0 (success)", []),
         (
@@ -202,7 +211,7 @@ def said(reader, text: str) -> list[tuple]:
         (
             psm3,
             "n02:rank1 PSM3_IDENTIFY Global Rank 1 (2 total) Local Rank 0 (1 total)",
-            [(RankPlace, "psm3", 1, "n02", 0)],
+            [(RankPlace, "psm3", 1, "n02", 0, None)],
         ),
         (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0:1", None)]),
         (

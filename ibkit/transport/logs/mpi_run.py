@@ -171,6 +171,8 @@ class Run:
         foreign = self._evidence.foreign
         if "Open MPI" in versions or self._is_openmpi():
             return "Open MPI", versions.get("Open MPI")
+        if any(failure.runtime == "mvapich2" for failure, _ in self._parts.failures):
+            return "MVAPICH2", versions.get("MVAPICH2")
         for name in (*foreign, "MPICH"):
             if name in versions or name in foreign:
                 return name, versions.get(name)
