@@ -135,7 +135,7 @@ class Requeue(NamedTuple):
 
 class RankPlace(NamedTuple):
     """A row of a table of ranks: where this rank runs, by the name of its host, or by its number among its host's
-    ranks.
+    ranks; ``nic`` is the device or interface that it was given.
     """
 
     said: Said
@@ -143,6 +143,7 @@ class RankPlace(NamedTuple):
     rank: int
     host: str | None = None
     local_rank: int | None = None
+    nic: str | None = None
 
 
 class SharedMemory(NamedTuple):

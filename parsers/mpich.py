@@ -18,7 +18,7 @@ from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 NAME = "MPICH"
 #: Intel MPI's line has "MPI startup(): " before it.
 _PROVIDER = re.compile(r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
-_RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200})\Z")
+_RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200}?)\s{0,99}\Z")
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric provider|OFI addrinfo\(\) failed")
 #: HPE Cray's MPICH says it with MPICH_OFI_VERBOSE=1.
 CRAY = "Cray MPICH"
@@ -57,7 +57,7 @@ def read(line: Line) -> Iterator[Provider | RankPlace | Build | Version | Failur
     if found := _PROVIDER.match(line.text):
         yield Provider(said, NAME, found.group(1), found.group(2))
     elif found := _RANK.match(line.text):
-        yield RankPlace(said, NAME, int(found.group(1)), None, int(found.group(2)))
+        yield RankPlace(said, NAME, int(found.group(1)), None, int(found.group(2)), found.group(3))
     elif found := _CRAY_PROVIDER.search(line.text):
         yield Provider(said, CRAY, found.group(1), found.group(2))
     elif found := _CRAY_VERSION.search(line.text):

@@ -199,6 +199,8 @@ _UNAVAILABLE = re.compile(
     r"(?P<kind>(?:[\w ]{1,30} )?device|transport)s? (?P<names>'.{1,400}?) (?:is|are) not available"
     r"(?:, please use one or more of: (?P<offered>.*))?"
 )
+#: 1.2 to 1.6, of each name in UCX_NET_DEVICES that no component has.
+_OLD_UNAVAILABLE = re.compile(r"Device (\S{1,80}) is not available\Z")
 _UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
 _OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
 _ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
@@ -220,6 +222,8 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
     if found := _UNAVAILABLE.search(text):
         topic = "transport-missing" if found["kind"] == "transport" else "device-missing"
         yield fail(topic, device=found["names"].replace("'", ""), detail=found["offered"])
+    elif found := _OLD_UNAVAILABLE.match(text):
+        yield fail("device-missing", device=found.group(1))
     elif _UNREACHABLE.match(text):
         yield fail("unreachable", level in ("ERROR", "FATAL"))
     elif found := _OPEN.search(text):

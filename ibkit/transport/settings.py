@@ -93,13 +93,20 @@ def wants_module(setting: Setting) -> bool:
     )
 
 
-def asks_for_tcp(setting: Setting) -> bool:
-    """Settings that leave libfabric or an old Intel MPI nothing but TCP (Intel MPI's and libfabric's manuals)."""
+def asks_for_tcp(setting: Setting, *, has_mlx: bool = True) -> bool:
+    """Settings that leave libfabric or an old Intel MPI nothing but TCP (Intel MPI's and libfabric's manuals).
+
+    ``has_mlx``: libfabric is Intel MPI's, with which verbs are had by the provider mlx, too.
+    """
     value = setting.value.strip().lower()
     if setting.name in ("I_MPI_OFI_PROVIDER", "FI_PROVIDER"):
         names = {name.split(";")[0] for name in value.lstrip("^").split(",") if name}
         tcp = {"tcp", "sockets", "udp", "net"}
-        return bool(names) and ({"verbs", "mlx"} <= names if value.startswith("^") else names <= tcp | {"shm"})
+        return bool(names) and (
+            (names >= {"verbs", "mlx"} if has_mlx else "verbs" in names)
+            if value.startswith("^")
+            else names <= tcp | {"shm"}
+        )
     if setting.name in ("I_MPI_FABRICS", "I_MPI_DEVICE"):
         return value in ("tcp", "shm:tcp", "sock", "ssm")
     if setting.name == "I_MPI_FABRICS_LIST":

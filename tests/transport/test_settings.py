@@ -7,6 +7,8 @@ from support.job_logs import SOCKET, bml_lines, judged, layer_of, nccl_lines, re
 
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.settings import (
+    asks_for_tcp,
+    denies_shared_memory,
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,
@@ -160,3 +162,27 @@ def test_a_setting_behind_its_host(prefix, status):
     """pdsh puts the host before a line of an environment; advice in a sentence is no setting."""
     made = judged(text([f"{prefix}NCCL_IB_DISABLE=1", *NCCL_TCP]))
     assert layer_of(made, "nccl").status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "denies"),
+    [
+        ("I_MPI_SHM", "off", True),
+        ("I_MPI_SHM", "disable", True),
+        ("I_MPI_SHM", "skx_sse", False),
+        ("I_MPI_FABRICS", "ofi", True),
+        ("I_MPI_FABRICS", "shm:ofi", False),
+        ("MV2_USE_BLOCKING", "1", True),
+        ("MV2_USE_SHARED_MEM", ": 0", True),  # MVAPICH2's own list of its parameters
+        ("MV2_USE_SHARED_MEM", ": 1", False),
+    ],
+)
+def test_what_denies_shared_memory(name: str, value: str, denies: bool) -> None:
+    assert denies_shared_memory(setting(name, value)) is denies
+
+
+def test_without_verbs_intel_mpi_still_has_mlx() -> None:
+    without = setting("FI_PROVIDER", "^verbs")
+    assert asks_for_tcp(without, has_mlx=False)
+    assert not asks_for_tcp(without)
+    assert asks_for_tcp(setting("FI_PROVIDER", "^verbs,mlx"))

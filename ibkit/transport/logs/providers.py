@@ -198,6 +198,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         group = group._replace(shared_memory=[], never_shared=own)
     elif count == 1:
         group = group._replace(shared_memory=group.shared_memory or _signs_of_sharing(group, context))
+    if set(named) == {"tcp"} and _is_over_infiniband(group, named["tcp"][0], settings):
+        named = {"ipoib": named["tcp"]}
     verdict, step = _verdict(group, name, named, count)
     if doubt := _doubt(carriers, context) or _unheard(carriers, context):
         verdict, step, named = "unknown", doubt, {}
@@ -212,9 +214,11 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     ends = [(failure, mark) for failure, mark in context.failures if failure.is_fatal]
     fatal = [mark for _, mark in ends]
     has_ended = any(failure.topic != "died" for failure, _ in ends)
+    if verdict == "unknown" and set(named) <= words.RDMA and any(failure.topic == "broken" for failure, _ in ends):
+        verdict = words.combine(named)  # a queue pair that breaks was in use: there is another host
     if has_ended and (verdict in ("unknown", "shm") or any(failure.topic in _AT_START for failure, _ in ends)):
         verdict, pairs = "none", ()
-    status, why = _status(verdict, context, has_ended=has_ended)
+    status, why = _status(verdict, context, has_ended=has_ended, has_mlx=name == "Intel MPI")
     if fatal:
         status = "aborted"
     if _is_mlx(group, context):
@@ -270,7 +274,7 @@ def _signs_of_sharing(group: Group, context: Context) -> list[Mark]:
         return locals_
     own = [mark for setting, mark in context.settings if setting.runtime == "intel" and _STARTUP in mark.text]
     levels = [mark for setting, mark in context.settings if setting.name == "I_MPI_DEBUG" and _STARTUP in mark.text]
-    is_intel = all(provider.runtime == "Intel MPI" and provider.below is None for provider, _ in group.providers)
+    is_intel = all(provider.runtime == "Intel MPI" and provider.detail != "fabric" for provider, _ in group.providers)
     return levels if is_intel and levels and _goes_on(own, context) else []
 
 
@@ -285,8 +289,8 @@ def _verdict(
         if group.shared_memory:
             return "shm", None
         is_alone = bool(group.never_shared) or all(p.provider == "ch3:sock" for p, _ in named.values())
-        if is_alone and set(named) == {"tcp"}:
-            return "tcp", None  # it has sockets and nothing else
+        if is_alone and named and named.keys() <= {"tcp", "ipoib"}:
+            return words.combine(named), None  # it has sockets and nothing else
         step = _SHARING_STEPS.get(runtime, _LIVE_STEP)
         return "unknown", f"one host, and nothing says that its ranks share memory: {step}"
     if hosts is None:
@@ -328,6 +332,19 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     if "Open MPI" in others and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
         return f"Open MPI opens libfabric before it chooses: {_OPENMPI_STEP}"
     return None
+
+
+def _is_over_infiniband(group: Group, provider: Provider, settings: Sequence[Setting]) -> bool:
+    """Whether its sockets are on IPoIB interfaces: those that the ranks were given, else that which a setting names."""
+    names = {place.nic for place, _ in group.places if place.nic}
+    if not names:
+        wanted = "I_MPI_TCP_NETMASK" if provider.detail == "fabric" else _INTERFACES.get(_core(provider.provider))
+        names = {setting.value for setting in settings if setting.name == wanted}
+    return bool(names) and all(name == "ib" or words.of_interface(name) == "ipoib" for name in names)
+
+
+#: What names the interface of a provider, or of the fabric of Intel MPI before 2019, whose ``ib`` is any IPoIB one.
+_INTERFACES = {"tcp": "FI_TCP_IFACE", "sockets": "FI_SOCKETS_IFACE", "udp": "FI_UDP_IFACE"}
 
 
 def _unheard(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str | None:
@@ -376,7 +393,9 @@ def _word(provider: Provider) -> str:
     return word
 
 
-def _status(verdict: str, context: Context, *, has_ended: bool) -> tuple[str, dict[str, list[tuple[Mark, str]]]]:
+def _status(
+    verdict: str, context: Context, *, has_ended: bool, has_mlx: bool
+) -> tuple[str, dict[str, list[tuple[Mark, str]]]]:
     why: dict[str, list[tuple[Mark, str]]] = {}
     for failure, mark in context.failures:
         if reason := reason_of(failure):
@@ -387,7 +406,7 @@ def _status(verdict: str, context: Context, *, has_ended: bool) -> tuple[str, di
         return ("undecided" if verdict == "unknown" else "mixed"), why
     if verdict in words.RDMA or verdict == "shm":
         return "as-expected", {}
-    asked = [mark for setting, mark in in_force(context.settings) if asks_for_tcp(setting)]
+    asked = [mark for setting, mark in in_force(context.settings) if asks_for_tcp(setting, has_mlx=has_mlx)]
     if asked:
         return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
     return "fallback", why
