@@ -20,7 +20,6 @@ from support.namespaces import Cluster, cluster
 pytestmark = [
     pytest.mark.rxe,
     pytest.mark.needs("openmpi", "iproute"),
-    pytest.mark.timeout(180),
     pytest.mark.skipif(socket.gethostname() != "rxe-guest", reason="makes hosts of its own"),
 ]
 USERS = {"root": (), "nobody": NOBODY}

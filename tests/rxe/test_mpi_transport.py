@@ -30,11 +30,11 @@ from support.guest_jobs import (
 pytestmark = [
     pytest.mark.rxe,
     pytest.mark.needs("openmpi", "mpich"),
-    pytest.mark.timeout(120),
     pytest.mark.skipif(socket.gethostname() != "rxe-guest", reason="needs rxe0 and rxe1"),
 ]
 USERS = [pytest.param((), id="root"), pytest.param(NOBODY, id="nobody")]
-SHORT = [name for name, job in JOBS.items() if job.status != "undecided" and name != "pair"]
+LOOKED_AT = ["ucx-rxe", "ob1-tcp"]
+SHORT = [name for name, job in JOBS.items() if job.status != "undecided" and name not in (*LOOKED_AT, "pair")]
 STARVED = [name for name, job in JOBS.items() if job.reasons == ("memlock",)]
 
 
@@ -67,7 +67,7 @@ def looked_at(programs: Programs, name: str, prefix: tuple[str, ...], folder: Pa
 
 
 @pytest.mark.parametrize("prefix", USERS)
-@pytest.mark.parametrize("name", ["ucx-rxe", "ob1-tcp"])
+@pytest.mark.parametrize("name", LOOKED_AT)
 def test_what_is_printed_and_what_is_seen_agree(
     programs: Programs, name: str, prefix: tuple[str, ...], folder: Path
 ) -> None:

@@ -10,17 +10,20 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
-from support.guest_jobs import BOUND_ROOT, FOR_LONG, JOBS, NOBODY, Answer, Programs, answer, running
+from support.guest_jobs import BOUND_ROOT, FOR_LONG, JOBS, NOBODY, PAIR, Answer, Programs, answer, running
 
 pytestmark = [
     pytest.mark.rxe,
     pytest.mark.needs("openmpi", "mpich"),
-    pytest.mark.timeout(120),
     pytest.mark.skipif(socket.gethostname() != "rxe-guest", reason="needs rxe0 and rxe1"),
 ]
 USERS: dict[str, Sequence[str]] = {"root": (), "nobody": NOBODY}
 #: Root may lock as much as it likes; one that may not loses verbs as everybody does.
-ROOT_OF = {"memlock-mpich": BOUND_ROOT, "memlock-openmpi": BOUND_ROOT}
+ROOT_OF = {"memlock-openmpi": BOUND_ROOT}
+#: Those of which other runs say the same are launched only.
+ASKED_ABOUT = [name for name in JOBS if name not in ("mpich-rxe", "memlock-mpich")]
+#: Each of the ways in which a verdict is found: root looks at an ordinary user's, too.
+SEEN_BY_ROOT = ("ucx-rxe", "ob1-tcp", "memlock-openmpi", "pair")
 
 Asked = Mapping[tuple[str, str], Answer]
 
@@ -31,19 +34,24 @@ def asked(request: pytest.FixtureRequest, programs: Programs) -> Iterator[Asked]
     name, owner = request.param
     job = JOBS[name]
     prefix = ROOT_OF.get(name, ()) if owner == "root" else NOBODY
+    askers = _askers(name, owner)
     with running((*prefix, *job.command(programs, FOR_LONG)), job.ready, **job.variables) as pid:
         yield {
             (asker, way): answer(target, "--window", "1", prefix=USERS[asker])
-            for asker in dict.fromkeys((owner, "root"))
+            for asker in askers
             for way, target in (("pid", f"pid:{pid}"), ("running", "running"))
         }
 
 
+def _askers(name: str, owner: str) -> list[str]:
+    return [owner, "root"] if owner != "root" and name in SEEN_BY_ROOT else [owner]
+
+
 CELLS = [
     pytest.param((name, owner), asker, way, id=f"{name}-of-{owner}-{way}-by-{asker}")
-    for name in JOBS
+    for name in ASKED_ABOUT
     for owner in USERS
-    for asker in dict.fromkeys((owner, "root"))
+    for asker in _askers(name, owner)
     for way in ("pid", "running")
 ]
 
@@ -53,3 +61,18 @@ def test_a_running_job(asked: Asked, asker: str, way: str, request: pytest.Fixtu
     name = request.node.callspec.params["asked"][0]
     job, said = JOBS[name], asked[asker, way]
     assert said.told == (job.exit_status, job.verdict, job.status, job.reasons), (said.document, said.err)
+
+
+def test_roots_ranks_are_not_guessed_about_by_others(programs: Programs) -> None:
+    """An ordinary user sees root's queue pairs, and not whose ranks they are."""
+    job = JOBS["ucx-rxe"]
+    with running(job.command(programs, FOR_LONG), job.ready, **job.variables) as pid:
+        said = answer(f"pid:{pid}", "--window", "1", prefix=NOBODY)
+    assert said.told[:2] in ((3, "unknown"), (0, "roce")), said.document
+    assert any(problem["kind"] == "not-permitted" for problem in said.document["problems"]), said.document
+
+
+def test_a_queue_pair_that_stands_still_is_no_proof(programs: Programs) -> None:
+    with running(("sh", "-c", 'sleep 600 | "$0" "$@"', *PAIR), JOBS["pair"].ready) as pid:
+        said = answer(f"pid:{pid}", "--window", "1")
+    assert said.told == (3, "unknown", "undecided", ()), (said.document, said.err)

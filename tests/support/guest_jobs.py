@@ -86,9 +86,9 @@ def on_two_devices(programs: Programs, lasts: Sequence[str]) -> tuple[str, ...]:
     return (*OPENMPI, "--mca", "pml", "ucx", *first, ":", *second)
 
 
-def openmpi(*words: str) -> Command:
+def openmpi(words: str = "") -> Command:
     """Two ranks of it."""
-    return lambda programs, lasts: (*OPENMPI, "-np", "2", *words, programs.openmpi, "5", "0", *lasts)
+    return lambda programs, lasts: (*OPENMPI, "-np", "2", *words.split(), programs.openmpi, "5", "0", *lasts)
 
 
 def mpich(programs: Programs, lasts: Sequence[str]) -> tuple[str, ...]:
@@ -113,15 +113,15 @@ def pair(_: Programs, lasts: Sequence[str]) -> tuple[str, ...]:
 JOBS = {
     "ucx-rxe": Job(on_two_devices, "roce", "as-expected", 0, variables=OVER_RXE),
     "mpich-rxe": Job(mpich, "roce", "as-expected", 0, variables={**OVER_RXE, "UCX_NET_DEVICES": "rxe0:1"}),
-    "ob1-tcp": Job(openmpi("--mca", "pml", "ob1", "--mca", "btl", "tcp,self"), "tcp", "by-configuration", 1,
+    "ob1-tcp": Job(openmpi("--mca pml ob1 --mca btl tcp,self"), "tcp", "by-configuration", 1,
                    ("wrongtls",)),
     "shared-memory": Job(openmpi(), "shm", "as-expected", 0),
     "mpich-tcp": Job(mpich, "tcp", "by-configuration", 1, ("wrongtls",), {"UCX_TLS": "tcp,self"}),
     # UCX leaves out the device that is not there; what is left is an interface.
-    "wrong-device": Job(mpich, "tcp", "fallback", 1, ("wrongdev",),
-                        {"UCX_NET_DEVICES": "mlx5_0:1,ve0", "UCX_TLS": "tcp,rc,self"}),
+    "wrong-device": Job(openmpi("--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any"), "tcp",
+                        "fallback", 1, ("wrongdev",), {"UCX_NET_DEVICES": "mlx5_0:1,ve0", "UCX_TLS": "tcp,rc,self"}),
     # UCX 1.13 says 1000 times a second that it can set up no queue pair.
-    "memlock-openmpi": Job(starved(openmpi("--mca", "pml", "ucx")), "unknown", "undecided", 3, ("memlock",), OVER_RXE,
+    "memlock-openmpi": Job(starved(openmpi("--mca pml ucx")), "unknown", "undecided", 3, ("memlock",), OVER_RXE,
                            b"Cannot allocate memory"),
     "memlock-mpich": Job(starved(mpich), "unknown", "undecided", 3, ("memlock",), OVER_RXE, b"Cannot allocate memory"),
     "pair": Job(pair, "roce", "as-expected", 0, ready=b"[{"),
