@@ -295,12 +295,15 @@ def _joined(
 
 def _holders(source: Source, pids: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Which of the processes have a socket open, by its inode."""
-    found: dict[int, dict[int, None]] = {}
+    found: dict[int, tuple[int, ...]] = {}
     for pid in pids:
+        mine = (pid,)
         for entry in source.list(f"{PROC}/{pid}/task/{pid}/fd").entries or ():
             if socket := _SOCKET.match(entry.target or ""):
-                found.setdefault(int(socket[1]), {})[pid] = None
-    return {inode: tuple(holders) for inode, holders in found.items()}
+                inode = int(socket[1])
+                others = found.get(inode, ())
+                found[inode] = others if pid in others else others + mine if others else mine
+    return found
 
 
 def _sockets(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ibkit.sources.base import (
     NOT_RECORDED,
@@ -77,17 +77,16 @@ class LiveSource:
         """List a folder: names, kinds, link targets, owners and modes."""
         folder = self._root + path
         try:
-            names = sorted(os.listdir(folder))
+            if not path.startswith("/proc/"):
+                return FolderAnswer(path, tuple(_entries(folder)))
+            from ibkit.sources.private import is_open_sockets, reduced_folder
+
+            entries = _links(folder) if is_open_sockets(path) else _entries(folder)
+            return FolderAnswer(path, reduced_folder(path, tuple(entries)))
         except OSError as error:
             return FolderAnswer(path, error=errno_name(error))
         except ValueError:  # a NUL in the path
             return FolderAnswer(path, error="EINVAL")
-        if not path.startswith("/proc/"):
-            return FolderAnswer(path, tuple(_entries(folder, names)))
-        from ibkit.sources.private import is_open_sockets, reduced_folder
-
-        entries = _links(folder, names) if is_open_sockets(path) else _entries(folder, names)
-        return FolderAnswer(path, reduced_folder(path, tuple(entries)))
 
     def verbs(self) -> VerbsAnswer:
         """Ask pyverbs. A recorded tree has no devices to open."""
@@ -114,8 +113,8 @@ class LiveSource:
         return ask_service(address, request, deadline_seconds)
 
 
-def _entries(folder: str, names: Iterable[str]) -> Iterator[Entry]:
-    for name in names:
+def _entries(folder: str) -> Iterator[Entry]:
+    for name in sorted(os.listdir(folder)):
         full = f"{folder}/{name}"
         try:
             status = os.lstat(full)
@@ -126,9 +125,9 @@ def _entries(folder: str, names: Iterable[str]) -> Iterator[Entry]:
         yield Entry(name, kind, target, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid)
 
 
-def _links(folder: str, names: Iterable[str]) -> Iterator[Entry]:
+def _links(folder: str) -> Iterator[Entry]:
     """Of a folder of nothing but links, which may be thousands: their modes are of no interest."""
-    return (Entry(name, "link", _target(f"{folder}/{name}")) for name in names)
+    return (Entry(name, "link", _target(f"{folder}/{name}")) for name in sorted(os.listdir(folder)))
 
 
 def _target(path: str) -> str | None:
