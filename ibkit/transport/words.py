@@ -18,6 +18,9 @@ _IPOIB = re.compile(
     r"(?:mlx\d{1,2}_)?ib(?:\d{1,4}|[a-zA-Z]\d[\da-zA-Z]{0,20}|[a-zA-Z]{1,2}\d[\da-zA-Z]{0,20})(?:[.:@]\w{1,16})?\Z"
 )
 
+#: Names of Ethernet interfaces: the kernel's, and udev's by slot, path and number (systemd.net-naming-scheme(7)).
+_ETHERNET = re.compile(r"(?:lo|eth\d{1,3}|bond\d{1,3}|en(?:o|s|p|P|x)[\da-fA-F]\w{0,30})(?:[.@]\w{1,16})?\Z")
+
 _SHARED_MEMORY = frozenset(
     ("sysv", "posix", "cma", "knem", "xpmem", "mm", "sm", "shm", "cuda_ipc", "cuda_copy", "gdr_copy", "rocm_ipc",
      "rocm_copy", "rocm_gdr", "ze_ipc", "ze_copy", "ze_gdr", "self", "gga_mlx5"),
@@ -67,7 +70,13 @@ def of_interface(name: str | None) -> str:
 
 
 def of_provider(name: str) -> str:
-    """A libfabric provider's transport; unknown for those that have several."""
+    """A libfabric provider's transport; unknown for those that have several.
+
+    Open MPI 4.1 prints the provider's domain in its place (ompi/mca/mtl/ofi/mtl_ofi_component.c), which for verbs is a
+    device and for what goes over IP an interface. Devices are never called like Ethernet's; ``ibp1s0`` may be either.
+    """
+    if _ETHERNET.match(name):
+        return "tcp"
     return _PROVIDERS.get(name.split(";", 1)[0].strip().lower(), "unknown")
 
 

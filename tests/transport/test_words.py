@@ -88,6 +88,15 @@ def test_transports_of_ucx(transport: str, device: str, expected: str) -> None:
         ("psm3", "unknown"),  # RoCE or sockets
         ("mlx", "unknown"),  # UCX, which may be anything
         ("", "unknown"),
+        ("eth0", "tcp"),  # Open MPI 4.1's word for what goes over IP
+        ("enp129s0f0np0", "tcp"),
+        ("eno1", "tcp"),
+        ("bond0.100", "tcp"),
+        ("mlx5_0", "unknown"),
+        ("bnxt_re0", "unknown"),
+        ("rocep65s0f0", "unknown"),
+        ("ibp65s0", "unknown"),  # a device or its interface
+        ("enc", "unknown"),
     ],
 )
 def test_providers_of_libfabric(provider: str, expected: str) -> None:
