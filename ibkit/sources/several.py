@@ -57,6 +57,9 @@ def joined(label: str, sites: Sequence[tuple[str, Site]]) -> Site:
     nothing = ReplaySource(Answers({}, {}, {}, None, {}), FolderStore(label))
     times = sorted(site.origin.time for _, site in sites if site.origin.time)
     origin = Origin("capture", f"{os.path.basename(os.path.abspath(label))} ({len(sites)} captures)", *times[-1:])
+    if len(subnets) > 1:
+        note = f"{len(subnets)} of the captures hold a subnet, so none is shown: give one of them alone for its subnet"
+        origin = origin._replace(note=note)
     job = tuple(file for _, site in sites for file in site.job)
     return Site(origin, tuple(host for _, host in hosts.values()), subnets[0] if len(subnets) == 1 else nothing, job)
 

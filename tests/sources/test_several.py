@@ -52,7 +52,9 @@ def test_a_second_look_is_kept(tmp_path: Path) -> None:
 def test_two_views_of_the_subnet_are_none(tmp_path: Path) -> None:
     for number in (1, 2):
         capture(tmp_path / f"n0{number}", f"n0{number}", subnet=f"view {number}")
-    assert open_site(str(tmp_path)).subnet.run(["sminfo"]).failure == NOT_RECORDED
+    site = open_site(str(tmp_path))
+    assert site.subnet.run(["sminfo"]).failure == NOT_RECORDED
+    assert "2 of the captures hold a subnet, so none is shown" in (site.origin.note or "")
 
 
 def test_one_host_twice_is_refused(tmp_path: Path) -> None:
