@@ -29,7 +29,7 @@ _MARKS = (
 _PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
 _VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})")
 #: MPICH 4 names the function internal_Init, older ones PMPI_Init or MPI_Init.
-_INIT_FAILED = re.compile(r"Fatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?: ")
+_INIT_FAILED = re.compile(r"Fatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?:(?: |\s{0,9}\Z)")
 _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))

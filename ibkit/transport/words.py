@@ -69,6 +69,10 @@ def of_interface(name: str | None) -> str:
     return "ipoib" if name and _IPOIB.match(name) else "tcp"
 
 
+#: rdma-core names what is neither InfiniBand nor RoCE nor iWARP rdmap0s31; libfabric's prov/efa adds -rdm or -dgrm.
+_EFA_DOMAIN = re.compile(r"(?:efa_\d{1,3}|rdmap\d{1,4}s\d{1,4}(?:f\d{1,3})?)-(?:rdm|dgrm)\Z")
+
+
 def of_provider(name: str) -> str:
     """A libfabric provider's transport; unknown for those that have several.
 
@@ -77,6 +81,8 @@ def of_provider(name: str) -> str:
     """
     if _ETHERNET.match(name):
         return "tcp"
+    if _EFA_DOMAIN.match(name):
+        return "efa"
     return _PROVIDERS.get(name.split(";", 1)[0].strip().lower(), "unknown")
 
 

@@ -163,7 +163,7 @@ def said(reader, text: str) -> list[tuple]:
         ),
         (
             mvapich2,
-            "[n01:mpi_rank_7][handle_cqe] src/gen2/ibv_channel_manager.c:547: [] Got completion with error 12, dest rank=6",
+            "[n01:mpi_rank_7][handle_cqe] gen2/ibv_channel_manager.c:547: [] Got completion with error 12, dest rank=6",
             [(Failure, "mvapich2", "broken", True, "n01", None, None)],
         ),
         (mvapich2, "[n01:mpi_rank_0][handle_cqe] Msg from 1: wc.status=0 (success)", []),
