@@ -49,6 +49,15 @@ def test_a_process_cannot_name_another_one_as_the_owner(name: str, rest: str) ->
     assert last.pids == (8, 7)
 
 
+def test_owners_by_inode_stand_in_where_none_are_printed() -> None:
+    text = (
+        "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2 ino:5 sk:1 cgroup:/ <->\n\t cubic\n"
+        'ESTAB 0 0 10.0.0.1:3 10.0.0.2:4 users:(("b",pid=8,fd=4)) ino:6 sk:2\n'
+        "TIME-WAIT 0 0 10.0.0.1:5 10.0.0.2:6 ino:0 sk:3\nESTAB 0 0 10.0.0.1:7 10.0.0.2:8\n"
+    )
+    assert [one.pids for one in parse(text, holders={5: (7, 9), 6: (1,), 0: (2,)}).value] == [(7, 9), (8,), (), ()]
+
+
 @given(st.text())
 def test_no_text_makes_it_raise(text: str) -> None:
     parse(text)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -115,6 +116,25 @@ def test_bytes_between_ranks_are_tcp_and_those_to_a_launcher_are_not() -> None:
     assert (answer.verdict, answer.status, len(answer.evidence)) == ("tcp", "fallback", 2)
     loud = CONTROL.replace("621", "9000621")
     assert judged(source(), source(sockets=loud)).verdict == "unknown"
+
+
+def test_the_owners_of_sockets_come_from_the_ranks_open_files() -> None:
+    """As `ss` prints them without -p; the second process has the first one's socket, too, as a child has."""
+
+    def moment(moved: int) -> Answers:
+        text = re.sub(r'users:\(\("pp.ompi",pid=(\d+),fd=17\)\)', r"ino:70\1 sk:1 cgroup:/ <->", between(moved))
+        found = source(sockets=CONTROL + text)
+        for pid, inodes in ((89, (7089,)), (90, (7090, 7089, 7090))):
+            found._folders[f"/proc/{pid}/task/{pid}/fd"] = [
+                Entry(f"{n}", "link", f"socket:[{inode}]") for n, inode in enumerate(inodes)
+            ]
+        return found
+
+    watch = watch_job("nodea", "pid:89", moment(1000), moment(9_000_000), lambda _: 2.0)
+    own = {one.inode: one.pids for one in watch.before.sockets or () if one.inode}
+    assert own == {7089: (89, 90), 7090: (90,)}
+    printed = judged(source(sockets=CONTROL + between(1000)), source(sockets=CONTROL + between(9_000_000)))
+    assert judge_watches("pid:89", [watch]).verdict == printed.verdict == "tcp"
 
 
 def test_a_barrier_is_no_data() -> None:

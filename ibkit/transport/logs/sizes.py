@@ -31,12 +31,20 @@ class Sizes:
     """Takes what tells numbers of ranks and hosts; ``listed`` are those of host files."""
 
     def __init__(self, listed: Iterable[Hosts] = ()) -> None:
-        self._counts: list[Setting] = []
+        self._names: dict[str, None] = {}  # in order; the readers know a few
+        self._ranks: dict[str, int] = {}
+        self._hosts: set[int] = set()
         self._allocations: list[tuple[str, Hosts]] = [("file", hosts) for hosts in listed]
 
     def count(self, setting: Setting) -> None:
         """Take a variable or an option that is a number."""
-        self._counts.append(setting)
+        self._names[setting.name] = None
+        if not setting.value.isdecimal() or len(setting.value) >= 8:
+            return
+        if setting.name not in _NODE_COUNTS:
+            self._ranks[setting.name] = int(setting.value)
+        elif len(self._hosts) < 2:  # two different ones say as much as a thousand
+            self._hosts.add(int(setting.value))
 
     def list_hosts(self, fact: Allocation) -> None:
         """Take a list of hosts."""
@@ -45,19 +53,12 @@ class Sizes:
 
     def signs(self) -> Iterator[str]:
         """The names of those who told it: a batch system is known by them."""
-        yield from (setting.name for setting in self._counts)
+        yield from self._names
         yield from (source for source, _ in self._allocations)
 
     def known(self) -> Known:
         """Numbers of ranks and hosts that the environment, the command lines or lists of hosts tell, if they agree."""
-        ranks: dict[str, int] = {}
-        hosts: set[int] = set()
-        for setting in self._counts:
-            if setting.value.isdecimal() and len(setting.value) < 8:
-                if setting.name in _NODE_COUNTS:
-                    hosts.add(int(setting.value))
-                else:
-                    ranks[setting.name] = int(setting.value)
+        ranks, hosts = self._ranks, set(self._hosts)
         counts = set(ranks.values())
         count = counts.pop() if len(counts) == 1 else None
         kind, listed = self._listed()
