@@ -7,7 +7,7 @@ CPU. What is true of a job stands in tests/support/guest_jobs.py.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from support.guest_jobs import BOUND_ROOT, FOR_LONG, JOBS, NOBODY, PAIR, Answer, Programs, answer, running
@@ -29,16 +29,15 @@ Asked = Mapping[tuple[str, str], Answer]
 
 
 @pytest.fixture(scope="module")
-def asked(request: pytest.FixtureRequest, programs: Programs) -> Iterator[Asked]:
-    """What each way of asking says of a job of a user: asked by him, and by root."""
+def asked(request: pytest.FixtureRequest, programs: Programs) -> Asked:
+    """What each way of asking says of a job of a user."""
     name, owner = request.param
     job = JOBS[name]
     prefix = ROOT_OF.get(name, ()) if owner == "root" else NOBODY
-    askers = _askers(name, owner)
     with running((*prefix, *job.command(programs, FOR_LONG)), job.ready, **job.variables) as pid:
-        yield {
+        return {
             (asker, way): answer(target, "--window", "1", prefix=USERS[asker])
-            for asker in askers
+            for asker in _askers(name, owner)
             for way, target in (("pid", f"pid:{pid}"), ("running", "running"))
         }
 
@@ -61,6 +60,10 @@ def test_a_running_job(asked: Asked, asker: str, way: str, request: pytest.Fixtu
     name = request.node.callspec.params["asked"][0]
     job, said = JOBS[name], asked[asker, way]
     assert said.told == (job.exit_status, job.verdict, job.status, job.reasons), (said.document, said.err)
+    (layer,) = said.document["layers"]
+    assert layer["ranks"] == 2
+    if job.verdict in ("roce", "tcp"):
+        assert {one["rank"] for one in said.document["evidence"] if one["class"] == "process"} == {0, 1}
 
 
 def test_roots_ranks_are_not_guessed_about_by_others(programs: Programs) -> None:
