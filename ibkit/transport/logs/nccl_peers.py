@@ -48,10 +48,9 @@ class Peers:
         return self._evidence.processes[number]
 
     def host(self, number: int) -> str | None:
-        """A process's host by its one name; None where several machines have that name."""
+        """A process's host by its one name."""
         name = self.process(number).host
-        host = self.hosts[name] if name is not None else None
-        return None if host in self.shared_names else host
+        return self.hosts[name] if name is not None else None
 
     def _shared(self) -> Iterator[str]:
         """Names of several machines (``ubuntu``, or masked): the same interface has different addresses there."""

@@ -122,7 +122,6 @@ class _Run:
         self._peers = Peers(evidence, numbers, place.is_only)
         self._networks = Networks(self._peers, judge.ucx)
         self._hosts = self._peers.host_names()
-        self._is_one_name = len(self._hosts) <= 1 and not self._peers.shared_names
         self._chosen = {n: chosen for n in numbers if (chosen := self._peers.process(n).chosen(self._version()[1]))}
         self.problems: list[Problem] = []
 
@@ -261,7 +260,8 @@ class _Run:
         """Host pairs with the rank pairs that were named; a path whose other end is not known is only cited."""
         rows: dict[tuple[str, str], dict[str, list[_Path]]] = {}
         for path in paths:
-            if path.host is None or path.peer_host is None:
+            is_of_two = path.host == path.peer_host and path.host in self._peers.shared_names
+            if path.host is None or path.peer_host is None or (is_of_two and path.is_network):
                 if path.is_network:
                     book.cite(path.mark, "path", path.word)
                 continue
@@ -283,9 +283,9 @@ class _Run:
             return "shm", pairs, None
         if nodes is not None:
             return "unknown", pairs, NEXT_STEP
-        if silent == 0 and (self._is_one_name or self._peers.are_comms_local()):
+        if silent == 0 and (len(self._hosts) <= 1 or self._peers.are_comms_local()):
             return "shm", pairs, None
-        if silent and self._is_one_name:
+        if silent and len(self._hosts) <= 1:
             self._tell_silent(silent)
         return "unknown", pairs, NEXT_STEP
 
@@ -304,7 +304,8 @@ class _Run:
                 book.cite(mark, "selection", "shm")
             return "shm", (), None
         may_be_one = (nodes or 1) == 1
-        is_one_host = may_be_one and ((self._hosts and self._is_one_name) or self._judge.hosts == 1)
+        is_one_name = len(self._hosts) == 1 and not self._peers.shared_names
+        is_one_host = may_be_one and (is_one_name or self._judge.hosts == 1)
         if is_one_host and self._peers.ranks is not None and not self._peers.silent and not self._is_local_off():
             for mark in self._peers.size_marks()[:2]:
                 book.cite(mark, "selection", "shm")
