@@ -586,7 +586,7 @@ class IbkitApp(App[None]):
         try:
             path = write_new(name, ending, text)
         except OSError as error:
-            self.tell(f"not written: {error.strerror} ({error.filename})")
+            self.tell(f"not written: {error.strerror} ({error.filename or os.curdir})", seconds=10)
         else:
             self.tell(f"{what} written to {path}")
 

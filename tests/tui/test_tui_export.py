@@ -157,6 +157,17 @@ async def test_the_help_tells_each_key_of_a_line_apart() -> None:
         assert "by Type" not in tui.title, "one back"
 
 
+async def test_a_full_disk_is_told_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")  # a write knows no name
+
+    monkeypatch.setattr(os, "fsync", full)
+    async with running("links") as tui:
+        await tui.press("e", "c")
+        await tui.until("not written: No space left on device (.)")
+    assert list(folder.iterdir()) == []
+
+
 async def test_what_cannot_be_written_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -15,7 +15,7 @@ from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import STATUSES, VERDICTS, JobVerdict, Layer, Pair
 from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
-from ibkit.tui.snapshot import FABRIC, MANAGERS, RUNNING, Part, Task, read_all
+from ibkit.tui.snapshot import ASKED_JOB, FABRIC, MANAGERS, RUNNING, Part, Task, read_all
 from ibkit.tui.view import matrix
 from ibkit.tui.view.excerpt import excerpt_of
 from ibkit.tui.view.job import STATUS_LEVELS, notices, page
@@ -190,8 +190,11 @@ async def test_running_jobs_are_listed_and_judged_when_opened(monkeypatch: pytes
 
 
 async def settled_job(tui: Driver) -> None:
-    await tui.wait_for(lambda: not tui.app.collecting.running())
-    await tui.settled()
+    def is_judged() -> bool:
+        return not any(part.kind == ASKED_JOB for part in tui.app.snapshot.waiting)
+
+    await tui.wait_for(is_judged)
+    await tui.quiet()
 
 
 def test_only_what_is_not_as_expected_is_a_notice() -> None:

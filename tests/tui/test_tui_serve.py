@@ -72,13 +72,14 @@ async def until_children(served: Served, number: int) -> None:
         await asyncio.sleep(0.05)
 
 
-async def until_shown(socket: aiohttp.ClientWebSocketResponse, word: bytes) -> None:
-    """Until a visitor has been sent a word, in however many pieces."""
+async def until_shown(socket: aiohttp.ClientWebSocketResponse, word: bytes) -> bytes:
+    """All until a visitor has been sent a word, in however many pieces."""
     seen = b""
     while word not in seen:
         message = await socket.receive(PATIENCE_SECONDS)
         assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
         seen += message.data if message.type == aiohttp.WSMsgType.BINARY else b""
+    return seen
 
 
 @pytest.mark.needs("browser")
@@ -182,6 +183,34 @@ async def test_a_screen_ends_with_its_visitor_its_server_and_where_there_are_too
     assert (served.process.returncode, out) == (0, "")
     assert "ssh -L" in err
     assert "Traceback" not in err
+
+
+async def test_a_visitor_writes_nothing_and_ctrl_c_ends_the_server(served: Served, tmp_path: Path) -> None:
+    headers = {"Origin": "/".join(served.address.split("/", 3)[:3])}
+    listening = {
+        line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "0A"
+    }
+    assert f"0100007F:{served.port:04X}" in listening, "127.0.0.1 only"
+    assert f"00000000:{served.port:04X}" not in listening
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{served.address}ws", headers=headers) as socket,
+    ):
+        await until_shown(socket, b"Fabric")
+        await socket.send_json(["stdin", "8"])
+        seen = await until_shown(socket, b"undecided")
+        for key in "WeT?":
+            await socket.send_json(["stdin", key])
+        seen += await until_shown(socket, b"copy the row")
+        assert b"write into the expectations" not in seen
+        assert b"the file of expectations" not in seen
+        assert b"Write to a file" not in seen
+        assert b"compare with" not in seen
+        served.process.send_signal(signal.SIGINT)
+        out, err = await asyncio.to_thread(served.process.communicate)
+    assert (served.process.returncode, out) == (0, "")
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_screen_ends_when_its_server_is_killed(served: Served) -> None:

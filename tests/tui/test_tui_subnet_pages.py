@@ -179,7 +179,9 @@ async def test_routes_of_the_fat_tree(size: tuple[int, int]) -> None:
         assert "swib-l001" in tui.title
 
 
-@pytest.mark.parametrize(("key", "missing"), [("K", "the P_Key tables of the ports"), ("R", "the forwarding tables")])
+@pytest.mark.parametrize(
+    ("key", "missing"), [("K", "the P_Key tables of the ports"), ("R", "the topology of the fabric")]
+)
 async def test_what_is_missing_is_said(key: str, missing: str) -> None:
     async with showing(MULTIRAIL, "subnet") as tui:
         await tui.press(key)
