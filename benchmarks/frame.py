@@ -10,15 +10,19 @@ from __future__ import annotations
 import os
 import statistics
 import sys
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Usage(NamedTuple):
-    """What one run of a process took: CPU in seconds (user and system), peak resident memory in bytes."""
+    """What one run of a process took, with those that it started: CPU in seconds (user and system), the peak of the
+    resident memory of the largest one in bytes, and how long it ran (s).
+    """
 
     cpu_seconds: float
     peak_bytes: int
+    seconds: float
 
 
 class Result(NamedTuple):
@@ -34,6 +38,7 @@ class Result(NamedTuple):
 
 def run(argv: Sequence[str], *, statuses: Sequence[int] = (0,), stdin: str = os.devnull) -> Usage:
     """Run a program to its end with its output thrown away. Raises RuntimeError on an exit status not expected."""
+    start = time.perf_counter()
     child = os.posix_spawnp(
         argv[0],
         list(argv),
@@ -45,10 +50,11 @@ def run(argv: Sequence[str], *, statuses: Sequence[int] = (0,), stdin: str = os.
         ],
     )
     _, status, usage = os.wait4(child, 0)
+    seconds = time.perf_counter() - start
     code = os.waitstatus_to_exitcode(status)
     if code not in statuses:
         raise RuntimeError(f"{' '.join(argv)}: exit status {code}")
-    return Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, seconds)
 
 
 def in_turn(commands: Sequence[Sequence[str]], rounds: int, *, statuses: Sequence[int] = (0,)) -> list[list[Usage]]:
