@@ -12,6 +12,8 @@ _BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udap
 _SHARED_MEMORY = frozenset(("sm", "vader"))
 #: UCX's transports through segments that are mapped in common, and the aliases that hold them.
 _UCX_SEGMENTS = frozenset(("all", "sm", "shm", "mm", "posix", "sysv", "xpmem"))
+#: Those by which one process reads another's memory.
+_UCX_COPIES = frozenset(("cma", "knem", "xpmem"))
 
 
 def leaves_tcp_to_ucx(setting: Setting) -> bool:
@@ -59,6 +61,18 @@ def denies_ucx_shared_memory(setting: Setting) -> bool:
         return False
     kinds = {name.lstrip("^\\").split(":")[0] for name in setting.value.split(",")}
     return bool(kinds & _UCX_SEGMENTS) == setting.value.startswith("^")
+
+
+def leaves_ucx_copies(setting: Setting) -> bool:
+    """UCX_TLS by which UCX copies from process to process and maps no segment in common: the messages' heads may go by
+    TCP, and their data does not.
+    """
+    if setting.name != "UCX_TLS":
+        return False
+    kinds = {name.lstrip("^\\").split(":")[0] for name in setting.value.split(",")}
+    if setting.value.startswith("^"):
+        return denies_ucx_shared_memory(setting) and not kinds & {"cma", "sm", "shm", "all"}
+    return bool(kinds & _UCX_COPIES)
 
 
 def leaves_no_shared_memory(setting: Setting) -> bool:

@@ -284,6 +284,20 @@ def test_tcp_beside_shared_memory_may_be_the_applications_own(mine: str, theirs:
         assert "may be the application's own" in (answer.layers[0].next_step or "")
 
 
+@pytest.mark.parametrize(
+    ("transports", "verdict"),
+    [
+        ("tcp,self", "tcp"), ("tcp,cma,self", "unknown"), ("tcp,knem,self", "unknown"), ("^mm", "unknown"),
+        ("^sm,ib", "tcp"), ("^sysv,posix,cma", "tcp"),
+    ],
+)  # fmt: skip
+def test_ucx_may_read_a_ranks_memory_without_any_segment(transports: str, verdict: str) -> None:
+    """With UCX_TLS=tcp,cma,self MPICH's sockets moved 192 kB in a second, and its data by process_vm_readv(2)."""
+    more = f"UCX_TLS={transports}"
+    answer = judged(source(sockets=between(0), more=more), source(sockets=between(980_131), more=more))
+    assert answer.verdict == verdict
+
+
 def test_the_first_process_of_a_rank_may_be_a_shell() -> None:
     """What the library is, and whether a setting is its own, is seen in the process that talks."""
     more = "UCX_TLS=tcp"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport.live.moves import Part
 from ibkit.transport.live.pairs import is_another
-from ibkit.transport.settings import denies_ucx_shared_memory, leaves_no_shared_memory
+from ibkit.transport.settings import denies_ucx_shared_memory, leaves_no_shared_memory, leaves_ucx_copies
 
 _SYSTEM_V = "/SYSV"
 _UCX = "/libuct"
@@ -33,12 +33,15 @@ def uses_shared_memory(part: Part, settings: Iterable[Setting]) -> bool:
     return _shows_no_socket(part) and _are_joined(part)
 
 
-def have_no_common_memory(part: Part) -> bool:
-    """Whether the maps of two ranks of this host were seen, and no two ranks have a segment in common.
+def have_no_common_memory(part: Part, settings: Iterable[Setting]) -> bool:
+    """Whether the maps of two ranks of this host were seen, no two ranks have a segment in common, and none was told to
+    read the other's memory.
 
     Only then are sockets between them the job's data path. A library that has shared memory sends through it: sockets
     beside it are the application's own.
     """
+    if any(map(leaves_ucx_copies, settings)):
+        return False
     holders = _holders(part)
     seen = {rank for pid, rank in part.ranks.ranks.items() if _has_maps(part, pid)}
     return len(seen) > 1 and all(len(ranks) < 2 for ranks in holders.values())

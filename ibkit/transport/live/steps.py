@@ -7,8 +7,9 @@ from ibkit.transport.live.jobs import LiveJob
 from ibkit.transport.live.moves import CONNECTED, Part, grown_bytes, is_loopback
 
 OTHER_SOCKETS = (
-    "ranks of one host move data by TCP, and share memory, or their memory maps were not seen: which of the two their "
-    "library uses is not proven, the sockets may be the application's own. Give the job's log"
+    "ranks of one host move data by TCP, and share memory, or UCX may read it (UCX_TLS with cma), or their memory maps "
+    "were not seen: which of the two their library uses is not proven, the sockets may be the application's own. Give "
+    "the job's log"
 )
 IDLE_RDMA = (
     "the ranks move data to each other by TCP, and have RDMA open, which stood still: what their library uses is not "

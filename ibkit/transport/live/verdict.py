@@ -84,7 +84,10 @@ def _of_the_library(job: LiveJob, between: Sequence[SocketPair]) -> list[SocketP
         part.host: sum([*(move.packets for move in part.rdma), *(move.packets for move in part.ports)])
         for part in job.parts
     }
-    apart = {part.host: have_no_common_memory(part) for part in {id(one.part): one.part for one in between}.values()}
+    apart = {
+        part.host: have_no_common_memory(part, [setting for setting, _ in settings_of(part)])
+        for part in {id(one.part): one.part for one in between}.values()
+    }
     return [
         one
         for one in between
