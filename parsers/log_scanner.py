@@ -117,7 +117,7 @@ class Scanner:
                 data, dropping = data[end + 1 :], False
             data = rest + data
             end = data.find(b"\n")
-            if end > MAX_UNENDED_BYTES and b"\r" not in data[:end]:  # wherever the reads end
+            if end > MAX_UNENDED_BYTES and data.find(b"\r", 0, end - 1) < 0:  # wherever the reads end
                 yield data[:MAX_LINE_CHARS], _DROPPED
                 data = data[end + 1 :]
             cut = data.rfind(b"\n")

@@ -18,7 +18,7 @@ from support import large_jobs
 
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi import mpi_document
-from ibkit.parsers import line_sieve
+from ibkit.parsers import line_sieve, log_scanner
 from ibkit.parsers.job_log import worth
 from ibkit.parsers.line_sieve import Sieve
 from ibkit.sources import log_streams, shared_reading
@@ -83,6 +83,30 @@ def test_all_recorded_logs_give_the_same_answer(monkeypatch: pytest.MonkeyPatch)
             if answer(target) != alone:
                 different.append(target)
     assert different == []
+
+
+CHANNEL = b"n%d:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> %d[1] [send] via NET/%s/0"
+
+
+@pytest.mark.parametrize("part", [10_000, 300_000])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_hostile_lines_give_the_same_answer(tmp_path: Path, part: int, end: bytes) -> None:
+    """Lines longer than what is looked at, than a part, than what is cut; NUL; a progress bar; a last line that is cut.
+    Neither is a problem told or not by where a read ends.
+    """
+    path = tmp_path / "job.log"
+    lines = [CHANNEL % (1, 1, b"IB")]
+    for size in (70_000, 262_100, 262_200, 400_000):
+        lines += [b"x" * size, CHANNEL % (2, size, b"IB"), CHANNEL % (3, 4, b"IB") + b" " * size, b"\0" * 50]
+        lines += [b" 10%\r 20%\r" + CHANNEL % (4, size, b"Socket"), b"step | loss"]
+    path.write_bytes(end.join([*lines, (CHANNEL % (5, 6, b"Socket"))[:-3]]))
+    alone = answer(path)
+    assert "long-line" in alone
+    with shared(part, here=True):
+        assert answer(path) == alone
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_scanner, "BLOCK_BYTES", 50_001)
+        assert answer(path) == alone
 
 
 @pytest.fixture
