@@ -355,7 +355,7 @@ ZEROS = bytes(1 << 20)
 def test_archives_that_would_fill_the_memory(tmp_path):
     """Their own headers tell, so nothing of them is unpacked: no time, no memory."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.monotonic()
+    started = time.process_time()  # a busy machine's clock says nothing
     cases = {
         "one": (header("x", 5 << 30) + ZEROS, "holds more than 2048 MiB"),
         "octal": (header("x", (8 << 30) - 1) + ZEROS, "holds more than 2048 MiB"),
@@ -369,7 +369,7 @@ def test_archives_that_would_fill_the_memory(tmp_path):
     many = b"".join(header(f"x{number}", 0) for number in range(100_001))
     assert "or 100000 files" in message(bomb(tmp_path / "many.tar.gz", many))
     assert "or 100000 files" in message(bomb(tmp_path / "folders.tar.gz", header("d", 0, b"5"), times=100_001))
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 

@@ -133,7 +133,7 @@ def test_a_fifo_with_a_writer_is_not_waited_for_either(tmp_path):
 def test_packed_files(tmp_path):
     (tmp_path / "f.txt.gz").write_bytes(gzip.compress(SMINFO))
     (tmp_path / "f.txt.xz").write_bytes(lzma.compress(SMINFO))
-    assert "unpack it if it is a tool's output" in refusal(tmp_path / "f.txt.gz")
+    assert "unpack it (gunzip), and give the text" in refusal(tmp_path / "f.txt.gz")
     assert "packed with xz; unpack it first" in refusal(tmp_path / "f.txt.xz")
 
 
