@@ -145,7 +145,8 @@ class _Readers:
         sure = [
             fact
             for fact in sure
-            if isinstance(fact, _SIDE_FACTS) or all(fact in map(_without_end, other) for other in longer)
+            if isinstance(fact, _SIDE_FACTS)
+            or (not _is_list(fact) and all(fact in map(_without_end, other) for other in longer))
         ]
         if len(sure) == len(found):
             sure = [
@@ -173,6 +174,11 @@ def _speaker(text: str) -> tuple[str | None, int | None]:
 
 #: libfabric's providers: what may follow such a name is what is layered on it.
 _PROVIDERS = ("tcp", "verbs", "sockets", "udp", "efa", "cxi", "opx", "mlx", "psm2", "psm3")
+
+
+def _is_list(fact: Fact) -> bool:
+    """Whether it stands on what a line does not list: its end may."""
+    return isinstance(fact, Build) and fact.is_option
 
 
 def _without_end(fact: Fact) -> Fact:

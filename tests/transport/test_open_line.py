@@ -65,3 +65,9 @@ def test_a_contradiction_in_the_last_line_stays_one(name: str) -> None:
     with open(os.path.join(JOBS, name, "job.log"), "rb") as file:
         data = file.read()
     assert verdict(data.removesuffix(b"\n")) in ("unknown", "mixed")
+
+
+def test_options_that_are_cut_may_name_a_module() -> None:
+    lines = ["SLURM_JOB_NUM_NODES=2", "MPICH Device: ch3:nemesis", "MPICH configure: --prefix=/opt/mpich"]
+    assert judged(text(lines)).verdict == "tcp"
+    assert judged(text(lines).removesuffix("\n")).verdict == "unknown"

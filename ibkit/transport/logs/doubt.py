@@ -15,12 +15,12 @@ def agreed(layers: Sequence[Layer], others: Sequence[Layer]) -> Iterator[Layer]:
     by_name = {(other.layer, other.job): other for other in others}
     for layer in layers:
         other = by_name.pop((layer.layer, layer.job), None)
-        word = "unknown" if other is None else _common(layer.verdict, other.verdict)
+        word = "unknown" if other is None else common(layer.verdict, other.verdict)
         yield layer if word == layer.verdict else _weaker(layer, word)
     yield from (_weaker(other, "unknown") for other in by_name.values())
 
 
-def _common(one: str, other: str) -> str:
+def common(one: str, other: str) -> str:
     """The word that is right for both: the more general one of two."""
     if one == other:
         return one

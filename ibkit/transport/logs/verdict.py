@@ -36,7 +36,7 @@ from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
 from ibkit.transport.logs import gloo, mpi, nccl, nccl_run, providers
 from ibkit.transport.logs.attempts import Attempts
-from ibkit.transport.logs.doubt import agreed
+from ibkit.transport.logs.doubt import agreed, common
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
 from ibkit.transport.logs.job import Job, Log
 from ibkit.transport.logs.mpi_run import Run, next_step
@@ -256,14 +256,17 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     heap, *whole = heap.ended()
     hosts = read_hosts(job.hosts, heap.links)
     layers = _layers(heap, hosts, book)
-    for other in whole:
-        layers = list(agreed(layers, _layers(other, read_hosts(job.hosts, other.links), Book())))
+    others = [_layers(other, read_hosts(job.hosts, other.links), Book()) for other in whole]
+    for other in others:
+        layers = list(agreed(layers, other))
     ends = [(failure, mark) for failure, mark in heap.mpi.failures if failure.runtime == "job"]
     if not layers:
         layers = _ended_layers(ends)
         for _, mark in ends[:2]:
             book.cite(mark, "failure")
     answer = combine(job.target, layers, book, heap.problems)
+    for other in others:
+        answer = answer._replace(verdict=common(answer.verdict, combine(job.target, other, Book(), []).verdict))
     if ends and not layers:
         answer = answer._replace(status="aborted")
     return fitted(answer, places_of(heap.signs(book)))
