@@ -46,11 +46,12 @@ def _askers(name: str, owner: str) -> list[str]:
     return [owner, "root"] if owner != "root" and name in SEEN_BY_ROOT else [owner]
 
 
+#: pytest shares a fixture where its parameter is the same object, not an equal one.
+RUNS = [(name, owner) for name in ASKED_ABOUT for owner in USERS]
 CELLS = [
-    pytest.param((name, owner), asker, way, id=f"{name}-of-{owner}-{way}-by-{asker}")
-    for name in ASKED_ABOUT
-    for owner in USERS
-    for asker in _askers(name, owner)
+    pytest.param(run, asker, way, id=f"{run[0]}-of-{run[1]}-{way}-by-{asker}")
+    for run in RUNS
+    for asker in _askers(*run)
     for way in ("pid", "running")
 ]
 
