@@ -90,7 +90,7 @@ class SharedReading:
         worker, start = self._asked.popleft()
         text = worker.answer()
         if text is None:
-            return os.pread(self._file.fileno(), self._length(start), start)
+            return _read(self._file.fileno(), start, self._length(start))
         self._ask(worker)
         return text
 
@@ -144,6 +144,16 @@ def _workers(descriptor: int) -> list[_Worker]:
     return workers
 
 
+def _read(descriptor: int, start: int, length: int) -> bytes:
+    """This part of the file; shorter only at its end, though a file system may give less at once."""
+    parts: list[bytes] = []
+    while length and (part := os.pread(descriptor, length, start)):
+        parts.append(part)
+        start += len(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
 def _number(value: int) -> bytes:
     return value.to_bytes(_NUMBER_BYTES, "little")
 
@@ -160,6 +170,6 @@ def main() -> None:
     sieve.expect_much()
     while len(numbers := asked.read(2 * _NUMBER_BYTES)) == 2 * _NUMBER_BYTES:
         start, length = (int.from_bytes(part, "little") for part in (numbers[:_NUMBER_BYTES], numbers[_NUMBER_BYTES:]))
-        text = sieve.sift(os.pread(descriptor, length, start))
+        text = sieve.sift(_read(descriptor, start, length))
         given.write(_number(len(text)) + text)
         given.flush()
