@@ -12,8 +12,8 @@ _BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udap
 _SHARED_MEMORY = frozenset(("sm", "vader"))
 #: UCX's transports through segments that are mapped in common, and the aliases that hold them.
 _UCX_SEGMENTS = frozenset(("all", "sm", "shm", "mm", "posix", "sysv", "xpmem"))
-#: Those by which one process reads another's memory.
-_UCX_COPIES = frozenset(("cma", "knem", "xpmem"))
+#: UCX transports by which one process reads another's memory.
+UCX_COPIES = frozenset(("cma", "knem", "xpmem"))
 
 
 def leaves_tcp_to_ucx(setting: Setting) -> bool:
@@ -72,7 +72,7 @@ def leaves_ucx_copies(setting: Setting) -> bool:
     kinds = {name.lstrip("^\\").split(":")[0] for name in setting.value.split(",")}
     if setting.value.startswith("^"):
         return denies_ucx_shared_memory(setting) and not kinds & {"cma", "sm", "shm", "all"}
-    return bool(kinds & _UCX_COPIES)
+    return bool(kinds & UCX_COPIES)
 
 
 def leaves_no_shared_memory(setting: Setting) -> bool:

@@ -18,6 +18,7 @@ from ibkit.transport.evidence import Mark
 from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs.mpi import BtlUse, Endpoint, Evidence, MpiProcess
 from ibkit.transport.logs.mpi_runs import Parts
+from ibkit.transport.settings import UCX_COPIES
 
 #: Of a table of more hosts only the cells that differ from the usual one are paths of their own, and those beside the
 #: diagonal, so that each host is in one. A thousand hosts have half a million pairs.
@@ -170,15 +171,15 @@ class Paths:
     def _lanes_word(self, host: str | None, lanes: list[ucx.Lane]) -> str:
         """The transport of an endpoint between hosts: the first network lane's. Large messages may use more rails.
 
-        TCP for the small messages and verbs for the large ones is a mixture; the other way round it is a second rail
-        or, in tables that list wire-up lanes, nothing at all.
+        TCP for the small messages and verbs, or a copy out of the other process's memory, for the large ones is a
+        mixture; the other way round it is a second rail or, in tables that list wire-up lanes, nothing at all.
         """
         found = [word for lane in lanes if (word := self._lane_word(host, lane)) != "shm"]
         if not found:
             return "shm"
         rdma = [word for word in found if word in words.RDMA]
         if found[0] in ("tcp", "ipoib"):
-            return "mixed" if rdma else words.combine(found)
+            return "mixed" if rdma or _has_copies(lanes) else words.combine(found)
         return words.combine(rdma) if rdma else found[0]
 
     def _rows_word(self, host: str | None, endpoint: Endpoint) -> str:
@@ -204,7 +205,8 @@ class Paths:
                     yield Path(host, None, word, endpoint.mark, "selection", is_between=is_between)
                 elif kind == "same-host":
                     is_shared = words.of_ucx(lanes[0].transport, lanes[0].device) == "shm"
-                    word = "shm" if is_shared else self._lanes_word(process.host, lanes)
+                    every = lanes if endpoint.lanes else [lane for row in endpoint.rows for lane in row]
+                    word = "shm" if is_shared else self._lanes_word(process.host, every)
                     yield Path(host, host, word, endpoint.mark, "selection")
 
     def _supported_paths(self) -> Iterator[Path]:
@@ -346,4 +348,11 @@ def _kind(endpoint: Endpoint, lanes: list[ucx.Lane]) -> str:
         return "self"
     if endpoint.scope is not None:
         return "same-host" if endpoint.scope == "intra-node" else "other-host"
+    if _has_copies(lanes):
+        return "same-host"
     return "same-host" if words.of_ucx(lanes[0].transport, lanes[0].device) == "shm" else "other-host"
+
+
+def _has_copies(lanes: Iterable[ucx.Lane]) -> bool:
+    """Whether one process reads another's memory, which it can on its own host only."""
+    return any(lane.transport in UCX_COPIES for lane in lanes)
