@@ -47,7 +47,7 @@ _JOB_MARKS = (
     r"\[[\w.-]{1,80}:\d{2,9}\] ",  # Open MPI's own lines
     r"\bhelp-mpi-|\bOpen MPI v?\d|\(Open MPI\) \d|\bopen-mpi\b|MPI processes? |Data for JOB \[",
     r"Host \d+ \[\S{1,80}\] ranks \d",  # Open MPI's hook/comm_method
-    r"\[[\w.-]{1,80}\]\[\[\d+,\d+\],\d+\]\[|ORTE was unable|PRTE has |\[[\w.-]{1,80}:mpi_rank_\d+\]",
+    r"\[\[\d+,\d+\],\d+\]\[|\bORTE (?:was unable|has lost)|PRTE has |\[[\w.-]{1,80}:mpi_rank_\d+\]",
     r"# OSU MPI|# nThread \d+ nGpus|# {1,2}Rank {1,9}\d+ (?:Group|Pid) |\brank \d+ (?:of|out of) \d",  # benchmarks
     r"A high-performance Open MPI|Another transport will be used instead|Connection summary: \(",
     r"\bMPI startup\(\): |\blibfabric:\S{1,80}:|\blibfabric provider: |\bprovider: \S{1,60}, score = \d",
@@ -60,15 +60,16 @@ _JOB_MARKS = (
     r"==== Capability set configuration|\ban OpenFabrics device\b|\bMCA (?:btl|pml|mtl): \w|\bPSM3_IDENTIFY ",
     r"\[[\w.-]{1,80}:\d{1,10} {0,9}:[^\[\]:\n]{0,40}:\d{1,10}\] ",  # UCX's last words
     r"\bDDP Initialized with|\bdistributed_backend=\w|\bMASTER_ADDR=\S",  # PyTorch
+    r"\bMPI_ABORT was invoked on rank \d|\bnot enough slots available in the system|\bBAD TERMINATION OF ONE OF YOUR ",
     r"\bProt -  All Int(?:er|ra)-node communication is|\bmscclpp::IbError\b",
 )
 _JOB_WORDS = (
     "NCCL", "INFO ", "WARN ", "UCX ", "] ", "# Memory domain: ", "# UCP endpoint", "help-mpi-", "Open MPI", "open-mpi",
     "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
-    "provider: ", "MVAPICH2", "Gloo", "][[", "ORTE was", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
+    "provider: ", "MVAPICH2", "Gloo", "][", "ORTE ", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
     "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::",
     "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability", "MCA ",
-    "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=",
+    "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
@@ -396,7 +397,7 @@ def identify(text: str, *, source: str = "") -> Format:
 
     Raises NotThisFormat listing what was tried.
     """
-    text = plain(text)
+    text = plain(text).replace("\xa0", " ")  # as a page pads what is pasted from it
     for look in (text[:_FIRST_LOOK], text):
         found = [(place, candidate) for candidate in FORMATS if (place := _place(candidate, look)) is not None]
         for _, candidate in found:

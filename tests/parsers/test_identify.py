@@ -92,7 +92,9 @@ SAMPLES = sorted(
     if ".stderr." not in path.name
 )
 #: Files of jobs that hold no line of a runtime; what they hold would be anybody's.
-NOBODYS = {"binary-garbage", "blank-lines-only", "empty-log", "prose-with-net-ib", "ucc-sharp-noise-only"}
+NOBODYS = {
+    "binary-garbage", "blank-lines-only", "empty-log", "prose-with-net-ib", "srun-task-died-alone", "ucc-sharp-noise-only",
+}  # fmt: skip
 JOBS = sorted(
     path.parent.name
     for path in (FIXTURES / "jobs").glob("*/job.log")
