@@ -93,7 +93,8 @@ SAMPLES = sorted(
 )
 #: Files of jobs that hold no line of a runtime; what they hold would be anybody's.
 NOBODYS = {
-    "binary-garbage", "blank-lines-only", "empty-log", "prose-with-net-ib", "srun-task-died-alone", "ucc-sharp-noise-only",
+    "binary-garbage", "blank-lines-only", "empty-log", "prose-with-net-ib", "srun-task-died-alone",
+    "ucc-sharp-noise-only",
 }  # fmt: skip
 JOBS = sorted(
     path.parent.name
