@@ -11,12 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import compress
+from operator import itemgetter
 
 from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, shape
 from ibkit.parsers.seen_lines import MAX_REMEMBERED_BYTES, Fingerprints, KnownLines
 
 #: Looked at at once (bytes): small enough to stay in a core's cache, which is worth a third of the time.
 BLOCK_BYTES = 1 << 17
+
+#: A block with these is taken to be mostly empty lines.
+_EMPTY_LINES = b"\n" * 20
+_NOT_EMPTY = re.compile(rb"[^\n]+")
 
 #: A line's place in its block, from 0; the line; the line without its times; what its shape is worth.
 Candidate = tuple[int, bytes, bytes, int]
@@ -39,12 +44,27 @@ class Sieve:
 
     def candidates(self, block: bytes) -> tuple[int, list[Candidate]]:
         """How many lines the block has, and those of them that may say something new, in order."""
-        if self._is_empty_nothing and not block.strip(b"\n"):  # as another sieve leaves them
-            return len(block) + 1, []
+        if self._is_empty_nothing and _EMPTY_LINES in block:  # as another sieve leaves them
+            return self._candidates_between_empty_lines(block)
         count, found = self._by_memory(block) if self._is_mostly_known else self._by_shape(block)
         if found:
             self._known.add([key for _, _, key, worth in found if worth != CONTEXT])
         return count, found
+
+    def _candidates_between_empty_lines(self, block: bytes) -> tuple[int, list[Candidate]]:
+        places: list[int] = []
+        lines: list[bytes] = []
+        place = at = 0
+        for filled in _NOT_EMPTY.finditer(block):
+            place += block.count(b"\n", at, filled.start())
+            at = filled.start()
+            places.append(place)
+            lines.append(filled[0])
+        count = place + block.count(b"\n", at) + 1
+        if not lines:
+            return count, []
+        _, found = self.candidates(b"\n".join(lines))
+        return count, [(places[number], line, key, worth) for number, line, key, worth in found]
 
     def sift(self, text: bytes) -> bytes:
         """A part of a log with each line that is no candidate empty. Left as they are: the first and the last line,
@@ -63,10 +83,11 @@ class Sieve:
         return b"".join([*parts, text[last:]])
 
     def _sift_block(self, block: bytes) -> bytes:
-        bare = block.replace(b"\r\n", b"\n")
-        if b"\r" in bare:
-            return block
-        count, found = self.candidates(bare)
+        if b"\r" in block:
+            block, was = block.replace(b"\r\n", b"\n"), block
+            if b"\r" in block:
+                return was
+        count, found = self.candidates(block)
         if not found:
             return b"\n" * (count - 1)
         lines = [b""] * count
@@ -140,9 +161,9 @@ class _Clock:
             self._form = form = lines[0][:width].translate(_ZEROS)
         if not width:
             return lines
-        heads = [line[:width] for line in lines]
+        heads = list(map(itemgetter(slice(width)), lines))
         if b"".join(heads).translate(_ZEROS) == form * len(heads):
-            return [line[width:] for line in lines]
+            return list(map(itemgetter(slice(width, None)), lines))
         return [
             line[width:] if head.translate(_ZEROS) == form else line for line, head in zip(lines, heads, strict=True)
         ]
