@@ -26,7 +26,7 @@ _DEATH = re.compile(
     r"|=   (?:EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (?!(?:0|2|15|130|143)\b)\d)"
     r"|srun: error: (?P<host>[\w.-]{1,253}): tasks? [\d,-]{1,200}: "
     r"(?:Segmentation fault|Killed|Aborted|Bus error|Floating point exception|Illegal instruction|Out Of Memory"
-    r"|Exited with)"
+    r"|Exited with exit code \d{1,5}\b)(?! [a-z]{2,30} [a-z])"  # nothing follows, unless somebody explains the message
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
 #: Open MPI's launchers: no rank was started.

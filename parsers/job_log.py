@@ -98,12 +98,13 @@ class _Readers:
     """All readers of one stream, and which of them a line's shape is worth something to."""
 
     def __init__(self) -> None:
+        self._of_nccl = nccl.Reader()
         self._of_openmpi = openmpi.Reader()
         self._of_ucx = ucx.Reader()
         self._of_settings = job_settings.Reader()
         self._of_allocations = allocations.Reader()
         self._all: tuple[tuple[Callable[[bytes], int], Callable[[Line], Iterator[Fact]]], ...] = (
-            (nccl.worth, nccl.read),
+            (nccl.worth, self._of_nccl.read),
             (openmpi.worth, self._of_openmpi.read),
             (ucx.worth, self._of_ucx.read),
             *((reader.worth, reader.read) for reader in _STATELESS),

@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterator
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import BULK, IGNORE, KEEP, Line, shape
+from ibkit.parsers.quotations import is_label, is_sentence
 from ibkit.parsers.records import NamedTuple
 
 
@@ -258,6 +259,39 @@ def read(line: Line) -> Iterator[NcclFact]:
         yield from _failure(text, said, is_warning=level == "WARN")
     if not messages:
         yield from _bare(line)
+
+
+#: So many processes are remembered for their lines that nothing stands before.
+_MAX_SPEAKERS = 100_000
+
+
+class Reader:
+    """Reads the lines of one stream; programs and their users quote lines of other jobs between them.
+
+    What is not a known launcher's or logger's prefix may be one all the same, on all the lines of a process. So a line
+    behind a sentence is a quotation where lines of others stand alone, behind a label where this process's do.
+    """
+
+    def __init__(self) -> None:
+        self._alone: set[tuple[str, str]] = set()
+
+    def read(self, line: Line) -> Iterator[NcclFact]:
+        """What the line says, nothing where it is a quotation. Never raises."""
+        if not self._is_quoted(line.text):
+            yield from read(line)
+
+    def _is_quoted(self, text: str) -> bool:
+        head = _HEAD.search(text)
+        if head is None:
+            return False
+        start = _word_before(text, head.start())
+        speaker = text[start : head.start()], head["pid"]
+        before = text[:start]
+        if before.strip():
+            return (bool(self._alone) and is_sentence(before)) or (speaker in self._alone and is_label(before))
+        if len(self._alone) < _MAX_SPEAKERS:
+            self._alone.add(speaker)
+        return False
 
 
 _CHANNEL = re.compile(

@@ -30,6 +30,12 @@ _ALONE_STEP = (
     "each communicator here has one rank, which has nobody to talk to: look whether the launcher started one job "
     "of several ranks, or several jobs of one"
 )
+#: P2P between two names of hosts.
+_NVLINK_STEP = (
+    "P2P between two hosts is NVLink that spans them (MNNVL), which no word stands for, or they are two containers of "
+    "one machine: `nvidia-smi topo -m` and the fabric's state in `nvidia-smi -q` on both tell; to measure the network "
+    "run again with NCCL_MNNVL_ENABLE=0"
+)
 
 Why = dict[str, list[tuple[Mark, str]]]
 
@@ -209,13 +215,16 @@ class _Run:
     def _paths(self) -> Iterator[_Path]:
         for channel, mark in self._peers.channels:
             peer = self._peers.peer(channel)
+            host = self._peers.host(channel.process)
             word = "shm"
+            if channel.detail is not None and None not in (host, peer.host) and host != peer.host:
+                word = "unknown"  # multi-node NVLink, or two containers of one machine
             if channel.is_network:
                 word = self._networks.word(channel.process, channel.network or "", channel.device)
                 if word == "rdma" and peer.host is not None:
                     word = self._networks.link_word(peer.host)  # queue pairs connect equal link layers only
             yield _Path(
-                word, channel.process, self._peers.host(channel.process), peer.host,
+                word, channel.process, host, peer.host,
                 self._peers.ranks_of(channel, peer), mark, channel.is_network,
                 self._peers.candidates(channel),
             )  # fmt: skip
@@ -279,6 +288,8 @@ class _Run:
         pairs = self._pairs(paths, book)
         silent = self._peers.silent
         nodes, _ = self._peers.nodes()
+        if any(path.word == "unknown" for path in paths):
+            return "unknown", pairs, _NVLINK_STEP
         if nodes == 1 or any(pair.a != pair.b for pair in pairs):
             return "shm", pairs, None
         if nodes is not None:
