@@ -190,7 +190,7 @@ def _without_end(fact: Fact) -> Fact:
         case nccl.Channel():
             return fact._replace(device=None)
         case openmpi.Btl():
-            return fact._replace(node=None)
+            return fact._replace(node="")
         case Provider(detail=None):
             return fact._replace(provider=next(filter(fact.provider.startswith, _PROVIDERS), fact.provider))
         case Provider(runtime=mpich.NAME):

@@ -22,7 +22,7 @@ _RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric provider|OFI addrinfo\(\) failed")
 #: HPE Cray's MPICH says it with MPICH_OFI_VERBOSE=1.
 CRAY = "Cray MPICH"
-_CRAY_PROVIDER = re.compile(r"MPICH CH4 OFI netmod using (\S{1,60}) provider \(domain_name=([^\s()]{1,80})\)")
+_CRAY_PROVIDER = re.compile(r"MPICH CH4 OFI netmod using (\S{1,60}) provider(?: \(domain_name=([^\s()]{1,80})\))?")
 _CRAY_VERSION = re.compile(r"CRAY MPICH version (\d[\d.]{0,20})")
 _VERSION = re.compile(r"(MVAPICH2?) Version {0,20}:\s{1,20}(\d[\w.]{0,20})")
 _DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device {0,20}:\s{0,20}(ch[34]:\S{1,80})")

@@ -27,6 +27,18 @@ class Bytes(Protocol):
         ...
 
 
+class Unpacked(Protocol):
+    """A decompressor of the standard library."""
+
+    def read1(self, size: int, /) -> bytes:
+        """What one step gives, none at the end."""
+        ...
+
+    def close(self) -> None:
+        """No more is wanted."""
+        ...
+
+
 def unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
     """A stream of text: decompressed, from UTF-16, /proc's NUL-separated files with a line for each variable."""
 
@@ -85,18 +97,29 @@ def _decompressed(module: str, stream: Bytes) -> Bytes:
 
 
 class _Unpacker:
-    """A decompressor whose own errors are those of reading."""
+    """A decompressor whose own errors are those of reading, and come behind all that was unpacked before."""
 
-    def __init__(self, unpacked: Bytes, error: type[Exception]) -> None:
+    def __init__(self, unpacked: Unpacked, error: type[Exception]) -> None:
         self._unpacked = unpacked
         self._error = error
+        self._failed: Exception | None = None
 
     def read(self, size: int, /) -> bytes:
         """Up to ``size`` bytes of text. Raises OSError and EOFError."""
-        try:
-            return self._unpacked.read(size)
-        except self._error as error:
-            raise OSError(f"damaged: {error}") from error
+        data = bytearray()
+        while len(data) < size and self._failed is None:
+            try:
+                part = self._unpacked.read1(size - len(data))
+            except (self._error, EOFError) as error:
+                self._failed = error
+                break
+            if not part:
+                break
+            data += part
+        if not data and self._failed is not None:
+            text = f"{self._failed}" if isinstance(self._failed, EOFError) else f"damaged: {self._failed}"
+            raise OSError(text) from self._failed
+        return bytes(data)
 
     def close(self) -> None:
         """Close the stream."""

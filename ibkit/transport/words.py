@@ -86,6 +86,24 @@ def of_provider(name: str) -> str:
     return _PROVIDERS.get(name.split(";", 1)[0].strip().lower(), "unknown")
 
 
+#: Devices of drivers that know one network only (drivers/infiniband/hw), and the names that rdma-core gives by the
+#: port's protocol (kernel-boot/rdma_rename.c).
+_DEVICES = (
+    (re.compile(r"(?:hfi1_\d|opa(?:P\d{1,6})?[pox]\d)"), "opa"),
+    (re.compile(r"(?:cxgb[34]_\d|nes\d|iw(?:P\d{1,6})?[pox]\d)"), "iwarp"),
+    (re.compile(r"(?:(?:qib|ipath|mthca)_?\d)"), "ib"),
+)
+
+
+def of_device(device: str) -> str:
+    """What an RDMA device speaks, as far as its name tells; ``rdma`` where it does not.
+
+    >>> of_device("hfi1_0:1"), of_device("cxgb4_0"), of_device("mlx5_0:1")
+    ('opa', 'iwarp', 'rdma')
+    """
+    return next((word for pattern, word in _DEVICES if pattern.match(device)), "rdma")
+
+
 def of_ucx(transport: str, device: str) -> str:
     """A UCX transport's word; ``rdma`` for verbs, whose link layer is another line's matter."""
     if transport in _SHARED_MEMORY:

@@ -88,8 +88,10 @@ class Paths:
                 node = best.node or self._host_of_rank.get(peer)
                 if words.BTLS.get(best.btl, ("unknown", 0))[0] == "shm":
                     node = node or process.host
-                elif node is None:
+                elif not node:
                     node = self._only_other(process.host)
+                    if best.node == "" and node is None:
+                        continue  # the name was cut off: it may be this host's
                 rank = self._rank_of.get((process.host, process.pid))
                 ranks = (rank, peer) if rank is not None else None
                 yield Path(
@@ -120,7 +122,7 @@ class Paths:
         return bool(used) and all(words.of_interface(name) == "ipoib" for name in used)
 
     def _link_word(self, host: str | None, devices: Iterable[str]) -> str:
-        found = {self._evidence.links.word(host, device) or "rdma" for device in devices}
+        found = {self._evidence.links.word(host, device) or words.of_device(device) for device in devices}
         return found.pop() if len(found) == 1 else "rdma"
 
     # -- the comm_method table
@@ -194,7 +196,7 @@ class Paths:
         """What UCX says of each process's kinds of endpoints."""
         for process in self._processes:
             host = self._host(process.host)
-            for endpoint in process.endpoints.values():
+            for endpoint in process.every_endpoint:
                 lanes = endpoint.data_lanes()
                 kind = _kind(endpoint, lanes)
                 if kind == "other-host":
@@ -240,13 +242,18 @@ class Paths:
                 yield Path(self._host(process.host), None, word, provider[1], "selection", needs_hosts=True)
 
     def _openib_paths(self) -> Iterator[Path]:
-        """Openib without a word about peers: it carries them, as its exclusivity is above that of TCP."""
+        """Openib without a word about peers: it carries them, as its exclusivity is above that of TCP.
+
+        Modules are opened before the pml is chosen: only where it is ob1, or ob1's list of peers has begun, are they
+        used (btl_openib_component.c, pml_base_select.c).
+        """
         if any(failure.topic in _REFUSALS for failure, _ in self._parts.failures) or any(
             use.btl != "self" for process in self._processes for uses in process.btls.values() for use in uses
         ):
             return
         for process in self._processes:
-            if process.openib and not (process.pml and process.pml[0] not in BTL_PMLS):
+            is_used = process.pml[0] in BTL_PMLS if process.pml else bool(process.btls)
+            if process.openib and is_used:
                 word = self._link_word(process.host, {device for device, _ in process.openib})
                 yield Path(self._host(process.host), None, word, process.openib[0][1], "selection", needs_hosts=True)
 
@@ -255,7 +262,7 @@ class Paths:
         processes = self._parts.processes
         if self._parts.tables or any(process.btls for process in processes):
             return []
-        endpoints = [e for p in processes if p.host is None and p.pid is None for e in p.endpoints.values()]
+        endpoints = [e for p in processes if p.host is None and p.pid is None for e in p.every_endpoint]
         return [
             Path("", None, self._lanes_word(None, lanes), endpoint.mark, "selection", is_partial=True)
             for endpoint in endpoints

@@ -128,8 +128,9 @@ class Run:
         if verdict in words.RDMA and self._lacks_buffers():
             verdict, pairs = "unknown", ()
         fatal = [(f.topic, mark) for f, mark in self._parts.failures if f.is_fatal and self._is_end(mark)]
-        has_ended = any(topic != "died" for topic, _ in fatal)
-        if any(topic in _AT_START for topic, _ in fatal) or (has_ended and verdict in ("unknown", "shm")):
+        own = [topic for topic, mark in fatal if not (topic == "not-started" and self._has_spoken_before(mark))]
+        has_ended = any(topic != "died" for topic in own)
+        if any(topic in _AT_START for topic in own) or (has_ended and verdict in ("unknown", "shm")):
             verdict, pairs = "none", ()
         for _, mark in fatal[:2]:
             book.cite(mark, "failure")
@@ -156,7 +157,7 @@ class Run:
         for failure, mark in self._parts.failures:
             if failure.topic == "no-buffers":
                 speaker = self._evidence.by_key.get((failure.said.host, failure.said.pid))
-                chosen = speaker.endpoints.values() if speaker else ()
+                chosen = speaker.every_endpoint if speaker else ()
                 if any(endpoint.mark.is_before(mark) for endpoint in chosen):
                     return True
         return False
@@ -165,6 +166,12 @@ class Run:
         """Whether a failure is this run's: not if all its processes spoke for the first time after it."""
         processes = self._parts.processes
         return not processes or not all(mark.is_before(process.first) for process in processes)
+
+    def _has_spoken_before(self, mark: Mark) -> bool:
+        """Whether a process said something before a line: where that tells of a job that was not started, of a later
+        one.
+        """
+        return any(process.first.is_before(mark) for process in self._parts.processes)
 
     def _runtime(self) -> tuple[str | None, str | None]:
         versions = {name: version for name, version, _ in reversed(self._evidence.versions)}
@@ -309,7 +316,8 @@ class Run:
             return "mixed", why
         if verdict in words.RDMA or verdict == "shm":
             return "as-expected", {}
-        asked = self._asked_for_tcp(version, has_module=bool(why) or self._has_module())
+        has_module = bool(why) or self._is_openib_refused() or self._has_module()
+        asked = self._asked_for_tcp(version, has_module=has_module)
         if asked:
             return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
         if self._has_restricted_components():
@@ -322,8 +330,8 @@ class Run:
             reason = reason_of(failure)
             if failure.topic == "pml-mismatch" and version == "4.1.1":
                 reason = "ucxrace"
-            elif failure.topic == "ib-port-refused" and (version in ("4.0.0", "4.0.1") or self._has_ucx()):
-                reason = None  # these versions print it although they use UCX
+            elif failure.topic == "ib-port-refused" and not self._is_without_ucx(version):
+                reason = None  # 4.0.0 and 4.0.1 print it although they use UCX
             elif failure.topic == "ib-port-refused" and (failure.device or "").startswith("hfi1_"):
                 reason = None  # Omni-Path's way is PSM2, with or without UCX
             elif failure.topic == "no-provider" and any(
@@ -344,6 +352,14 @@ class Run:
         if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
             why.setdefault("ucxlist", []).extend((mark, "failure") for mark in refused)
         return why
+
+    def _is_without_ucx(self, version: str | None) -> bool:
+        """Whether the build that refuses InfiniBand ports is known to have no UCX: by its version, or by its list."""
+        if self._has_ucx() or any(name == "UCX" for name, _, _ in self._evidence.versions):
+            return False
+        if version is not None:
+            return version not in ("4.0.0", "4.0.1")
+        return "pml" in self._evidence.installed and "ucx" not in self._evidence.installed["pml"]
 
     def _has_ucx(self) -> bool:
         """Whether the build has UCX: pml ucx was loaded, or speaks."""
