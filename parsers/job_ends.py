@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Requeue, Said
-from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 OPEN_MPI, HYDRA = "Open MPI", "Hydra"
 #: What ends a run, and whose launcher says it where only one does.
@@ -55,7 +55,7 @@ _SHAPES = re.compile(
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
-    return KEEP if _SHAPES.search(form) else IGNORE
+    return CONTEXT if _SHAPES.search(form) else IGNORE  # the next run may end with the same words
 
 
 def read(line: Line) -> Iterator[Failure | Requeue]:

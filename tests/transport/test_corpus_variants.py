@@ -120,6 +120,7 @@ def test_the_lines_of_different_processes_in_another_order(tmp_path: os.PathLike
 def test_a_log_kept_more_than_once(tmp_path: os.PathLike[str], times: int) -> None:
     """Appending a log to itself is a second run like the first: the verdict and the status stay."""
     names = set(random.Random(times).sample(NAMES, 150))
+    names.discard("ompi-4.1-daemons-not-started-then-retry")  # the last that is new is then a start that failed
 
     def variant(name: str, data: bytes) -> bytes | None:
         if not data.endswith(b"\n"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from ibkit.parsers import openmpi, ucx
@@ -58,6 +60,8 @@ class MpiProcess(Process):
 
     def __init__(self, host: str | None, pid: int | None, mark: Mark) -> None:
         super().__init__(host, pid, mark)
+        #: How many had this host and pid before: containers use pids again.
+        self.generation = 0
         self.rank: int | None = None
         self.family: int | None = None
         self.pml: tuple[str, Mark] | None = None
@@ -67,9 +71,55 @@ class MpiProcess(Process):
         self.btls: dict[int, list[BtlUse]] = {}
         self.openib: list[tuple[str, Mark]] = []
         self.interfaces: set[str] = set()
-        self.endpoints: dict[tuple[str | None, int], Endpoint] = {}
+        self.endpoints: dict[tuple[str | None, int], list[Endpoint]] = {}
         self.components: dict[str, dict[str, Mark]] = {}
         self.is_cut = False
+
+    @property
+    def every_endpoint(self) -> Iterator[Endpoint]:
+        """All kinds of endpoints."""
+        return chain.from_iterable(self.endpoints.values())
+
+    def endpoint(self, fact: ucx.EndpointConfig | ucx.ProtocolRow, mark: Mark) -> Endpoint:
+        """The kind of endpoint that a fact is about, the last one with its number."""
+        told = self.endpoints.setdefault((fact.context, fact.number), [])
+        if not told:
+            told.append(Endpoint(fact.scope, mark))
+        return told[-1]
+
+    def add_lanes(self, fact: ucx.EndpointConfig, mark: Mark) -> None:
+        """Lanes of a kind of endpoint. Other ones with the same number and for the same use are another kind: of
+        another worker, or of a later process that has the pid again.
+        """
+        endpoint = self.endpoint(fact, mark)
+        if fact.is_row or not endpoint.lanes:
+            endpoint.lanes += fact.lanes
+            return
+        told = self.endpoints[fact.context, fact.number]
+        lanes = list(fact.lanes)
+        is_known = any(lanes == one.lanes or lanes[0].use != one.lanes[0].use for one in told)
+        if not is_known and len(told) < 20:
+            told.append(Endpoint(fact.scope, mark))
+            told[-1].lanes = lanes
+
+    def has_told(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
+        """Whether it has said this of itself already, in these words or in others."""
+        match fact:
+            case openmpi.Btl():
+                return fact.peer in self.btls
+            case openmpi.Pml():
+                return self.pml is not None
+            case openmpi.Mtl():
+                return self.mtl is not None
+            case openmpi.OfiProvider():
+                return self.provider is not None
+            case openmpi.UcxSupport():
+                return self.support is not None
+            case openmpi.Component():
+                return fact.name in self.components.get(fact.framework, ())
+            case ucx.EndpointConfig() | ucx.ProtocolRow():
+                return (fact.context, fact.number) in self.endpoints
+        return False
 
 
 class Evidence:
@@ -89,6 +139,7 @@ class Evidence:
         self.psm3: dict[str | None, tuple[str, Mark]] = {}
         self.installed: dict[str, dict[str, Mark]] = {}
         self._nameless: MpiProcess | None = None
+        self._launch: Mark | None = None
 
     def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
         """Take one fact."""
@@ -110,6 +161,10 @@ class Evidence:
         else:
             self._of_process(fact, mark)
 
+    def launch(self, mark: Mark) -> None:
+        """A launcher's command line."""
+        self._launch = mark
+
     def add_psm3(self, fact: Provider, file: File) -> None:
         """Below libfabric's provider psm3 stands this one."""
         self.psm3[fact.said.host] = fact.provider, file.mark(fact.said)
@@ -118,7 +173,7 @@ class Evidence:
         """A process is there, whatever it said."""
         mark = file.mark(fact.said)
         if any(word in mark.text for word in _OWN_WORDS):
-            process = self._process(fact.said.host, fact.said.pid, None, mark)
+            process = self._process(fact.said.host, fact.said.pid, mark)
             process.saw(mark)
             process.is_cut = True
 
@@ -141,20 +196,36 @@ class Evidence:
             self.processes.append(self._nameless)
         self._nameless.saw(mark)
         if len(self._nameless.endpoints) < 100:
-            endpoint = self._nameless.endpoints.setdefault((str(fact.lanes), fact.number), Endpoint(fact.scope, mark))
-            endpoint.lanes = list(fact.lanes)
+            self._nameless.add_lanes(fact, mark)
 
-    def _process(self, host: str | None, pid: int | None, family: int | None, mark: Mark) -> MpiProcess:
-        """A process by host and pid; another job family is another process, as containers use pids again."""
+    def _process(
+        self, host: str | None, pid: int | None, mark: Mark, fact: openmpi.OpenMpiFact | ucx.UcxFact | None = None
+    ) -> MpiProcess:
+        """The process with this host and pid, a new one where the fact cannot be of the last one that had them."""
         process = self.by_key.get((host, pid))
-        if process is None or (family is not None and process.family not in (None, family)):
+        if process is None or (fact is not None and self._is_anothers(process, fact, mark)):
+            generation = process.generation + 1 if process else 0
             process = self.by_key[host, pid] = MpiProcess(host, pid, mark)
+            process.generation = generation
             self.processes.append(process)
         return process
 
+    def _is_anothers(self, process: MpiProcess, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> bool:
+        """Containers use pids again: another job family, or what the process has told already and a launcher's command
+        line in between, is another process.
+        """
+        family = getattr(fact, "family", None)
+        if family is not None and process.family not in (None, family):
+            return True
+        return self._is_launched_since(process.last, mark) and process.has_told(fact)
+
+    def _is_launched_since(self, last: Mark, mark: Mark) -> bool:
+        launch = self._launch
+        return launch is not None and last.order == launch.order == mark.order and last.line < launch.line
+
     def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
         said = fact.said
-        process = self._process(said.host, said.pid, getattr(fact, "family", None), mark)
+        process = self._process(said.host, said.pid, mark, fact)
         process.saw(mark)
         if said.rank is not None and process.rank is None:
             process.rank = said.rank
@@ -184,10 +255,8 @@ class Evidence:
             case openmpi.Component():
                 process.components.setdefault(fact.framework, {}).setdefault(fact.name, mark)
             case ucx.EndpointConfig():
-                endpoint = process.endpoints.setdefault((fact.context, fact.number), Endpoint(fact.scope, mark))
-                if fact.is_row or not endpoint.lanes:
-                    endpoint.lanes += fact.lanes
+                process.add_lanes(fact, mark)
             case ucx.ProtocolRow():
-                endpoint = process.endpoints.setdefault((fact.context, fact.number), Endpoint(fact.scope, mark))
+                endpoint = process.endpoint(fact, mark)
                 if len(endpoint.rows) < 100:
                     endpoint.rows.append(list(fact.lanes))

@@ -72,7 +72,7 @@ def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> li
     orders = {order for group in groups for order in group.lines}
     for setting, mark in evidence.settings:
         process = evidence.by_key.get((setting.said.host, setting.said.pid))
-        if process is not None:
+        if process is not None and process.generation == 0:
             parts[owners[id(process)]].settings.append((setting, mark))
         elif mark.order in orders:
             parts[_nearest(groups, commands, mark)].settings.append((setting, mark))
@@ -84,10 +84,11 @@ def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> li
 
 def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts) -> list[_Group]:
     together = list(overlaps(processes))
-    first_of_family: dict[int, int] = {}
+    first_of_family: dict[tuple[int, int], int] = {}
     for number, process in enumerate(processes):
         if process.family is not None:
-            together.append((first_of_family.setdefault(process.family, number), number))
+            family = process.family, process.generation
+            together.append((first_of_family.setdefault(family, number), number))
     by_root: dict[int, list[MpiProcess]] = {}
     for number, root in enumerate(unions(together, len(processes))):
         by_root.setdefault(root, []).append(processes[number])

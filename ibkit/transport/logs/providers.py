@@ -140,6 +140,8 @@ class Context(NamedTuple):
     names: tuple[str, ...] = ()
     #: How many lines each log has, by its order.
     lines: Mapping[int, int] = {}
+    #: Command lines of launchers.
+    launches: Sequence[Mark] = ()
 
 
 def layers(
@@ -253,9 +255,11 @@ def _is_whole(group: Group, context: Context) -> bool:
 
 
 def _goes_on(marks: Sequence[Mark], context: Context) -> bool:
-    """Whether the log goes on behind these lines, by more than what a launcher says of the end."""
+    """Whether the log goes on behind these lines, by more than what a launcher says of the end, or a next run."""
     last = max(marks, key=lambda mark: (mark.order, mark.line))
     ends = [mark.line - _LAST_WORDS for failure, mark in context.failures if failure.is_fatal and last.is_before(mark)]
+    starts = [*context.launches, *(mark for _, _, mark in context.versions)]
+    ends += [mark.line - 2 for mark in starts if last.is_before(mark)]  # behind an empty line, perhaps
     return last.line < min([context.lines.get(last.order, 0), *ends])
 
 

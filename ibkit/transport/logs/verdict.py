@@ -137,6 +137,7 @@ class _Heap:
         match fact:
             case Launch():
                 self.launches.append(file.mark(fact.said))
+                self.mpi.launch(self.launches[-1])
             case Cut():
                 (self.nccl if fact.is_nccl else self.mpi).cut(fact, file)
             case Foreign():
@@ -316,8 +317,9 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
 def _context(heap: _Heap, known: Known) -> providers.Context:
     evidence = heap.mpi
     return providers.Context(
-        evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts, known.names, heap.lines
-    )
+        evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts, known.names, heap.lines,
+        heap.launches,
+    )  # fmt: skip
 
 
 def _judge(heap: _Heap, hosts: KnownHosts, known: Known, ucx_words: UcxWords, attempts: Attempts) -> nccl_run.Judge:
