@@ -83,3 +83,10 @@ def test_a_job_that_was_not_started(text: str) -> None:
 def test_a_job_that_its_batch_system_ended(text: str, is_one: bool) -> None:
     facts = JobLog(io.BytesIO(text.encode() + b"\n"))
     assert [type(fact) for fact in facts] == [Requeue] * is_one
+
+
+@pytest.mark.parametrize("more", [" is printed if the reader fails", " means that a file is missing"])
+def test_a_message_that_somebody_explains_is_none(more: str) -> None:
+    message = "srun: error: n02: task 2: Exited with exit code 1"
+    assert deaths("tip: " + message + more) == []
+    assert deaths(message) == [("died", "n02")]

@@ -419,3 +419,33 @@ def test_long_lines_take_linear_time(part: str) -> None:
     start = time.perf_counter()
     list(nccl.read(to_line(1, (WHO + part * (65_000 // len(part))).encode())))
     assert time.perf_counter() - start < 3
+
+
+ALONE = "n01:17:18 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0"
+
+
+def told_behind(before: str, *, first: str = ALONE) -> bool:
+    """Whether a line behind this text is taken as the job's own."""
+    reader = nccl.Reader()
+    list(reader.read(to_line(1, first.encode())))
+    return bool(list(reader.read(to_line(2, (before + ALONE.replace("IB", "Socket")).encode()))))
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["[app] baseline: ", "INFO:train: reference line was ", 'it said: "', "the last run's line = ", "Compare this: "],
+)
+def test_a_line_that_a_program_quotes_is_not_its_own(before: str) -> None:
+    assert not told_behind(before)
+
+
+@pytest.mark.parametrize(
+    "before", ["", "    ", "epoch 3 ", "loss ", "worker1: ", "[cn7:12] ", "stage:1:2 ", "- nccl - INFO - ", "INFO: "]
+)
+def test_a_line_behind_a_tag_or_glued_to_output_is_its_own(before: str) -> None:
+    assert told_behind(before)
+
+
+def test_a_label_in_front_of_all_lines_is_a_tag() -> None:
+    assert told_behind("INFO trainer: ", first="INFO trainer: " + ALONE)
+    assert told_behind("the rank says ", first="the rank says " + ALONE)

@@ -279,3 +279,17 @@ def test_a_capture_without_a_job_is_refused() -> None:
 def test_pairs_are_those_of_the_log(tmp_path: Path) -> None:
     answer = answer_of(written(tmp_path / "job.log", LOG))
     assert transports(layer_of(answer, "nccl")) == {("n01", "n02"): "ib", ("n01", "n01"): "shm", ("n02", "n02"): "shm"}
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_a_packed_log_that_is_cut_short_is_judged_as_far_as_it_goes(tmp_path: Path, module: Any) -> None:
+    noise = os.urandom(1 << 20).hex().encode()  # more than a block of each of the three
+    packed = module.compress(LOG.encode() + b"\n".join(noise[at : at + 100] for at in range(0, len(noise), 100)))
+    answer = answer_of(written(tmp_path / "job.log.packed", packed[: len(packed) - 1000]))
+    assert answer.verdict == "ib"
+    assert [problem.kind for problem in answer.problems] == ["unreadable"]
+
+
+def test_nothing_of_a_packed_log_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInput, match="not read to its end"):
+        answer_of(written(tmp_path / "job.log.gz", gzip.compress(LOG.encode())[:12]))

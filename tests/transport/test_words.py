@@ -106,3 +106,22 @@ def test_providers_of_libfabric(provider: str, expected: str) -> None:
 def test_tcp_is_the_btl_of_the_lowest_exclusivity() -> None:
     """So a peer that has any other module is not reached by TCP."""
     assert min(words.BTLS, key=lambda name: words.BTLS[name][1]) == "tcp"
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("hfi1_0:1", "opa"),
+        ("opap129s0", "opa"),
+        ("cxgb4_0:1", "iwarp"),
+        ("iwp65s0f0", "iwarp"),
+        ("qib0:1", "ib"),
+        ("mthca0", "ib"),
+        ("mlx4_0", "rdma"),
+        ("mlx5_0:1", "rdma"),
+        ("irdma0", "rdma"),
+        ("ibp65s0", "rdma"),  # may be left from before the port's protocol changed
+    ],
+)
+def test_devices_of_one_network(device: str, expected: str) -> None:
+    assert words.of_device(device) == expected
