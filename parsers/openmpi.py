@@ -26,7 +26,8 @@ from ibkit.parsers.records import NamedTuple
 class Btl(NamedTuple):
     """The module ``btl`` is used (or, with ``better``, is not used, as that one is) to send to a peer.
 
-    ``node`` is the peer's host, None where Open MPI did not know it, empty where its name may be cut off; ``family`` tells one mpirun from another.
+    ``node`` is the peer's host, None where Open MPI did not know it, empty where its name may be cut off; ``family``
+    tells one mpirun from another.
     """
 
     said: Said

@@ -90,7 +90,11 @@ def said(reader, text: str) -> list[tuple]:
             "PE 0: MPICH CH4 OFI netmod using cxi provider (domain_name=cxi0)",
             [(Provider, "Cray MPICH", "cxi", "cxi0", None)],
         ),
-        (mpich, "MPICH CH4 OFI netmod using tcp;ofi_rxm provider", [(Provider, "Cray MPICH", "tcp;ofi_rxm", None, None)]),
+        (
+            mpich,
+            "MPICH CH4 OFI netmod using tcp;ofi_rxm provider",
+            [(Provider, "Cray MPICH", "tcp;ofi_rxm", None, None)],
+        ),
         (mpich, "PE 0:   MPICH_OFI_USE_PROVIDER                         = cxi", []),
         (
             mpich,
