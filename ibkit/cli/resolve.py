@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # sqlite3 is imported where there is a cache
 
 OUTPUTS = ("json", "csv")
 
-_HEADINGS = ("QUERY", "GID", "P_KEY", "DLID", "SL", "MTU", "RATE", "HOPS", "NAME", "FROM", "AGE")
+_HEADINGS = ("QUERY", "GID", "P_KEY", "DLID", "SL", "MTU", "RATE", "HOPLIMIT", "NAME", "FROM", "AGE")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -72,7 +72,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "id": evidence.id,
         "class": evidence.evidence_class,
         "file": evidence.file,
-        "line": evidence.line,
+        "line": evidence.line or None,
         "host": evidence.host,
         "rank": evidence.rank,
         "transport": evidence.transport,
@@ -82,7 +82,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 def mpi_rows(answer: JobVerdict) -> Iterator[list[Any]]:
     """One row for each pair; a layer without pairs has one row without hosts."""
-    places = {evidence.id: f"{evidence.file}:{evidence.line}" for evidence in answer.evidence}
+    places = {evidence.id: evidence.place for evidence in answer.evidence}
     for layer in answer.layers:
         head = [answer.target, layer.job, layer.layer, layer.runtime, layer.version, layer.verdict, layer.status]
         why = " ".join(reason.id for reason in layer.reasons)

@@ -42,7 +42,7 @@ def lines(answer: JobVerdict, width: int | None = None) -> Iterator[str]:
 
 def place(evidence: Evidence) -> str:
     """``file:line: text``."""
-    return f"{clean(evidence.file)}:{evidence.line}: {clean(evidence.text.strip(), _MAX_TEXT)}"
+    return f"{clean(evidence.place)}: {clean(evidence.text.strip(), _MAX_TEXT)}"
 
 
 def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:

@@ -16,7 +16,9 @@ EVIDENCE_CLASSES = ("path", "selection", "process", "candidate", "configuration"
 
 
 class Evidence(NamedTuple):
-    """One line that says something about the transport. ``evidence_class`` is one of EVIDENCE_CLASSES."""
+    """One line that says something about the transport. ``evidence_class`` is one of EVIDENCE_CLASSES; ``line`` is 0
+    for what is no line of its file: ibkit's words for what a table of the kernel holds.
+    """
 
     id: int
     evidence_class: str
@@ -26,6 +28,11 @@ class Evidence(NamedTuple):
     host: str | None = None
     rank: int | None = None
     transport: str | None = None
+
+    @property
+    def place(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 class Pair(NamedTuple):

@@ -50,8 +50,8 @@ def _is_taken(step: str, launch: Launch) -> bool:
 
 def _failed(exit_status: int) -> str:
     return (
-        f"the job ended with exit status {exit_status} before a rank told its transport: what it printed itself says "
-        "why, and comes first"
+        f"the job ended with exit status {exit_status} before a rank told its transport: what it printed itself, if "
+        "anything, says why, and comes first"
     )
 
 

@@ -247,7 +247,7 @@ class LinePage(Page):
         self.part = part
         self.evidence = evidence
         self.cursor = evidence.line
-        self.title = f"{evidence.file}:{evidence.line}"
+        self.title = evidence.place
 
     def task(self, site: Site) -> Task:
         """Read the file up to there."""
@@ -259,7 +259,8 @@ class LinePage(Page):
         if reading.value is None:
             return Content(empty=why_empty(reading, self.evidence.file))
         one = self.evidence
-        about = f" evidence #{one.id}, {one.evidence_class}: line {one.line} of {one.file}"
+        where = f"line {one.line} of {one.file}" if one.line else one.file
+        about = f" evidence #{one.id}, {one.evidence_class}: {where}"
         return Content([line(span(about, "caption"))], excerpt.table(reading.value))
 
     def detail(self, snapshot: Snapshot, key: Any) -> list[Line]:

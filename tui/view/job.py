@@ -96,7 +96,7 @@ def evidence_rows(evidence: Iterable[Evidence]) -> Table:
             (
                 item.id,
                 item.evidence_class,
-                f"{item.file}:{item.line}",
+                item.place,
                 item.host,
                 item.rank,
                 item.transport,
@@ -113,7 +113,7 @@ def evidence_page(item: Evidence) -> list[Line]:
     return facts(
         [
             ("evidence", f"#{item.id}, class {item.evidence_class}"),
-            ("where", f"{item.file}:{item.line}"),
+            ("where", item.place),
             ("host", item.host or "-"),
             ("rank", "-" if item.rank is None else item.rank),
             ("transport", item.transport or "-"),
@@ -124,7 +124,7 @@ def evidence_page(item: Evidence) -> list[Line]:
 
 def evidence_lines(item: Evidence) -> list[Line]:
     """A piece of evidence in short: where it is, and its line."""
-    return [line(span(f" {item.file}:{item.line}  ", "caption"), span(item.text.strip()))]
+    return [line(span(f" {item.place}  ", "caption"), span(item.text.strip()))]
 
 
 def notices(verdict: JobVerdict) -> list[Notice]:

@@ -105,7 +105,7 @@ def pair_table(pairs: Sequence[Pair], evidence: dict[int, Evidence]) -> Table:
     rows = []
     for number, pair in enumerate(pairs):
         first = next((evidence[one] for one in pair.evidence if one in evidence), None)
-        told = f"#{first.id} {first.file}:{first.line}" if first else None
+        told = f"#{first.id} {first.place}" if first else None
         rows.append(
             Row(number, level_of(pair.transport), (pair.a, pair.b, pair.transport, len(pair.ranks) or None, told))
         )

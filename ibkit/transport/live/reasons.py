@@ -85,7 +85,7 @@ def reasons_of(parts: Sequence[Part]) -> Marks:
         if not ports:
             without_driver = part.watch.lacks_hca is False and not part.watch.hcas.hcas
             for problem in part.watch.hcas.problems if without_driver else ():
-                mark = Mark(0, 1, part.place(problem.source or ""), problem.text[:MAX_TEXT], part.host, None)
+                mark = Mark(0, 0, part.place(problem.source or ""), problem.text[:MAX_TEXT], part.host, None)
                 found.setdefault("noport", []).append((mark, "failure"))
             continue
         if all(port.state not in (None, "Active") for _, port in ports):
@@ -109,17 +109,17 @@ def of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]
         return
     if facts.nodes is not None and not any(name.startswith("uverbs") for name in facts.nodes):
         text = f"no device node (uverbs) in /dev/infiniband as process {pid} sees it"
-        yield "nodev", Mark(0, 1, part.place(f"/proc/{pid}/root/dev/infiniband"), text, part.host, rank)
+        yield "nodev", Mark(0, 0, part.place(f"/proc/{pid}/root/dev/infiniband"), text, part.host, rank)
     elif isinstance(facts.memlock, int) and facts.memlock <= _NO_VERBS_BYTES and facts.may_lock is False:
         text = f"Max locked memory {facts.memlock} bytes (soft limit), without CAP_IPC_LOCK"
-        yield "memlock", Mark(0, 1, part.place(f"/proc/{pid}/limits"), text, part.host, rank)
+        yield "memlock", Mark(0, 0, part.place(f"/proc/{pid}/limits"), text, part.host, rank)
     # UCX keeps each module that it finds when it starts, whatever the hardware.
     modules = {
         name for library in facts.libraries or () if (name := library.rpartition("/")[2]).startswith(_UCX_MODULE)
     }
     if modules and not any(name.startswith(_UCX_VERBS) for name in modules):
         text = f"UCX has loaded {', '.join(sorted(modules)[:3])}, and no {_UCX_VERBS}: it has no module for verbs"
-        yield "nolib", Mark(0, 1, part.place(f"/proc/{pid}/maps"), text, part.host, rank)
+        yield "nolib", Mark(0, 0, part.place(f"/proc/{pid}/maps"), text, part.host, rank)
 
 
 def uses_ucx(part: Part) -> bool:

@@ -62,7 +62,7 @@ class Witness:
                 rate = _rate(move.packets, part.seconds, "packets")
                 text = f"{move.port}: {rate}, and only the job's ranks (pid {move.pid}) have queue pairs in RTS there"
                 place = f"/sys/class/infiniband/{move.port.replace('/', '/ports/')}"
-                yield Moved(word, self._cite(part, place, 1, text, move.pid, word), part.host, None)
+                yield Moved(word, self._cite(part, place, 0, text, move.pid, word), part.host, None)
 
     def socket(self, one: SocketPair) -> Moved:
         """A socket between two ranks."""
@@ -82,8 +82,8 @@ class Witness:
         facts = part.watch.facts
         pid = next(pid for pid in sorted(part.ranks.ranks) if facts[pid].segments)
         for segment in (facts[pid].segments or ())[:1]:
-            text = f"{segment.name} (inode {segment.place}); no RDMA device open, no TCP between ranks"
-            self._cite(part, f"/proc/{pid}/maps", 1, text, pid, "shm")
+            text = f"{segment.name} is mapped (device and inode {segment.place})"
+            self._cite(part, f"/proc/{pid}/maps", 0, text, pid, "shm")
 
     def _word(self, part: Part, move: RdmaMove) -> str:
         return self._links.word(part.host, f"{move.after.device}:{move.after.port or 1}") or "rdma"
