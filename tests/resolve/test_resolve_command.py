@@ -179,7 +179,7 @@ def test_the_table_and_what_each_source_says(capsys: pytest.CaptureFixture[str])
     assert main(["--from", SUBNET_A, "resolve", "-v", "10.10.0.2"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[0].split() == [
-        "QUERY", "GID", "P_KEY", "DLID", "SL", "MTU", "RATE", "HOPS", "NAME", "FROM", "AGE",
+        "QUERY", "GID", "P_KEY", "DLID", "SL", "MTU", "RATE", "HOPLIMIT", "NAME", "FROM", "AGE",
     ]  # fmt: skip
     assert "hosts: fec0:" in out
     assert "(90 d) [/etc/rdma/ibacm_hosts.data:2]" in out
