@@ -53,6 +53,7 @@ _JOB_MARKS = (
     r"\bMPI startup\(\): |\blibfabric:\S{1,80}:|\blibfabric provider: |\bprovider: \S{1,60}, score = \d",
     r"\[Gloo\] Rank |\bMVAPICH2|\bGloo connectFullMesh ",
     r"\bOFI fi_getinfo\(\) failure|\bNo valid libfabric provider|\bOFI addrinfo\(\) failed",  # MPICH
+    r"\bMPICH CH4 OFI netmod using ",
     r"\bFatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?: |\bMPICH Version:\s",
     r"\bmpi(?:run|exec)(?:\.hydra)? [^\n]{0,300}?-(?:n|np|H|host|hosts|hostfile|x|mca|genv) ",
     r"\bOpenFabrics device found|PSM2 no hfi units are active|\btmi: tmi_\w{1,20}: error",

@@ -70,6 +70,9 @@ _SYSTEM_ROOTS = frozenset(("bin", "dev", "etc", "lib", "lib32", "lib64", "opt", 
 _KEPT_PARTS = re.compile(
     r"tmp|home|scratch|bin|sbin|lib\w{0,3}|share|include|src|[\w+-]+\.so[\d.]*|python[\d.]*"
     r"|(?:openmpi|ompi|ucx|mpich|mvapich\d?|libfabric|nccl|rccl|cuda|rocm|hpcx|hcoll|sharp|pmix|prrte|torch|gloo)[\w.+-]*"
+    # Gloo's sources, whose lines tell what failed (gloo/transport/tcp/pair.cc)
+    r"|pytorch|third_party|transport|rendezvous|common|tcp|uv|ibverbs"
+    r"|(?:address|buffer|context|device|error|helpers|listener|logging|loop|pair|socket|store)\.(?:cc|h)"
 )
 
 
