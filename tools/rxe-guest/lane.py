@@ -28,7 +28,7 @@ RESULTS = os.path.join(ROOT, "build", "rxe")
 #: What the tests in the guest ask for.
 NEEDS = ["iproute", "pyverbs", "infiniband-diags", "ibverbs-utils", "openmpi", "mpich", "gcc", "libc", "strace"]
 #: The guest has one CPU of modest speed: about 6 minutes on a quiet machine (seconds).
-LIMIT_SECONDS = 1800
+LIMIT_SECONDS = 2700
 
 
 def main(arguments: list[str]) -> int:
