@@ -266,7 +266,9 @@ _BTL = re.compile(
     r"(?: because (?P<better>\w{1,40}) btl has higher exclusivity)?"
 )
 _PMLS = frozenset(("ob1", "ucx", "cm", "yalla", "bfo", "csum"))
-_PML = re.compile(r"select: component (\w{1,40}) selected")
+#: Before 2.0 nothing else tells the mtl (mtl_base_component.c); of what prints such lines only mtl has these.
+_MTLS = frozenset(("psm", "psm2"))
+_SELECTED = re.compile(r"select: component (\w{1,40}) selected")
 _PML_CHECK = re.compile(
     r"check:select: checking my pml (\w{1,40}) against process \[\[(\d{1,10}),\d{1,10}\],\d{1,9}\] pml \w"
 )
@@ -322,8 +324,11 @@ class Reader:
         if found := _BTL.search(text):
             node = found["node"] if found["node"] not in ("unknown", "(null)", "NULL") else None
             yield Btl(said, found["btl"], int(found["rank"]), node, int(found["family"]), found["better"])
-        elif (found := _PML.match(text)) and found.group(1) in _PMLS:
-            yield Pml(said, found.group(1))
+        elif found := _SELECTED.match(text):
+            if (component := found.group(1)) in _PMLS:
+                yield Pml(said, component)
+            elif component in _MTLS:
+                yield Mtl(said, component)
         elif found := _PML_CHECK.match(text):
             yield Pml(said, found.group(1), int(found.group(2)))
         elif found := _MISMATCH.search(text):

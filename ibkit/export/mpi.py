@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ibkit.export.mpi_steps import answer_step, layer_step
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 
 SCHEMA = "ibkit.mpi/1"
@@ -24,7 +25,7 @@ def mpi_document(answer: JobVerdict, require: tuple[str, bool | None] | None = N
         "status": answer.status,
         "layers": [_layer(layer) for layer in answer.layers],
         "evidence": [_evidence(evidence) for evidence in answer.evidence],
-        "next_step": answer.next_step,
+        "next_step": answer_step(answer),
         "require": {"wanted": require[0], "met": require[1]} if require else None,
         "problems": [problem._asdict() for problem in answer.problems],
     }
@@ -52,7 +53,7 @@ def _layer(layer: Layer) -> dict[str, Any]:
         ],
         "reasons": [_reason(reason) for reason in layer.reasons],
         "remarks": [_reason(remark) for remark in layer.remarks],
-        "next_step": layer.next_step,
+        "next_step": layer_step(layer),
     }
 
 

@@ -8,27 +8,17 @@ from collections.abc import Iterator
 
 from ibkit.display import clean
 from ibkit.export.mpi_sentence import LAYERS, sentence
+from ibkit.export.mpi_steps import layer_step, name_of_groups
 from ibkit.model.host_matrix import Cell, Matrix, fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
-from ibkit.model.node_set import can_fold, natural
-from ibkit.model.node_set import fold as fold_names
 from ibkit.transport.words import RDMA
 
 #: So many rows of the table, runs, and lines of evidence, are shown to people; --json has all.
 _SHOWN_ROWS = 12
 _SHOWN_LAYERS = 20
 _SHOWN_EVIDENCE = 12
-#: Characters of a set of hosts' names, and of a quoted line.
-_MAX_NAME = 44
+#: Characters of a quoted line.
 _MAX_TEXT = 160
-_NO_REASON = (
-    "no line says why: look at `ibkit status` and at /proc/PID/limits of a rank on {hosts}; "
-    "`ibkit check-mpi-transport --explain` lists what it can be"
-)
-_UNSEEN_PARAMETER = (
-    "a parameter that no line shows has left tcp and self alone: look for it in the command line, OMPI_MCA_btl, "
-    "~/.openmpi/mca-params.conf, etc/openmpi-mca-params.conf; --mca mpi_show_mca_params file,environment prints it"
-)
 
 
 def lines(answer: JobVerdict, width: int | None = None) -> Iterator[str]:
@@ -58,7 +48,7 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
             yield text, 6
         for kind, reason in (*(("reason", one) for one in layer.reasons), *(("remark", one) for one in layer.remarks)):
             yield from _reason(kind, reason, layer, evidence, quoted)
-        if step := _next_step(layer, matrix):
+        if step := layer_step(layer, matrix):
             yield f"  next step: {clean(step, 600)}", 4
     if len(answer.layers) > _SHOWN_LAYERS:
         yield "", 0
@@ -122,7 +112,7 @@ def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
     known = {number for cell in matrix.between for number in (cell.row, cell.column)}
     silent = [number for number in range(len(matrix.groups)) if number not in known]
     if known and silent:
-        yield f"  {_name(matrix, silent)}: to other hosts nothing is known"
+        yield f"  {name_of_groups(matrix, silent)}: to other hosts nothing is known"
     yield from _inside(matrix, layer)
 
 
@@ -151,11 +141,11 @@ def _row(matrix: Matrix, center: int, cells: list[Cell], layer: Layer) -> str:
         return f"{clean(pair.a)} - {clean(pair.b)}: {cells[0].transport}{_ranks(pair)}"
     others = [cell.column if cell.row == center else cell.row for cell in cells]
     if others == [center]:
-        where = f"{_name(matrix, others)} with each other"
+        where = f"{name_of_groups(matrix, others)} with each other"
     elif len(others) > 1 and len({*others, center}) == len(matrix.groups):
-        where = f"{_name(matrix, [center])} - all {'hosts' if center in others else 'other hosts'}"
+        where = f"{name_of_groups(matrix, [center])} - all {'hosts' if center in others else 'other hosts'}"
     else:
-        where = f"{_name(matrix, min([center], others))} - {_name(matrix, max([center], others))}"
+        where = f"{name_of_groups(matrix, min([center], others))} - {name_of_groups(matrix, max([center], others))}"
     return f"{where}: {cells[0].transport} ({_known(cells)} pairs of hosts)"
 
 
@@ -176,19 +166,7 @@ def _inside(matrix: Matrix, layer: Layer) -> Iterator[str]:
     for word, cells in sorted(by_word.items(), key=lambda item: sum(cell.pairs for cell in item[1])):
         is_single = len(cells) == 1 and cells[0].pairs == cells[0].possible == 1
         ranks = _ranks(next(matrix.pairs_of(cells[0], layer))) if is_single else ""
-        yield f"  on {_name(matrix, [cell.row for cell in cells])}: {word}{ranks}"
-
-
-def _name(matrix: Matrix, numbers: list[int]) -> str:
-    """The hosts of some groups."""
-    if len(numbers) == 1:
-        name, hosts = matrix.groups[numbers[0]][:2]
-    else:
-        hosts = tuple(host for number in numbers for host in matrix.groups[number].hosts)
-        hosts = tuple(sorted(hosts, key=natural))
-        name = fold_names(hosts) if all(map(can_fold, hosts)) else ",".join(hosts)
-    name = clean(name, 4096)
-    return name if len(name) <= _MAX_NAME else f"{clean(hosts[0])} and {len(hosts) - 1:,} more hosts"
+        yield f"  on {name_of_groups(matrix, [cell.row for cell in cells])}: {word}{ranks}"
 
 
 def _ranks(pair: Pair) -> str:
@@ -197,29 +175,7 @@ def _ranks(pair: Pair) -> str:
     return f" (ranks {named}{more})" if named else ""
 
 
-# -- reasons and the next step
-
-
-def _next_step(layer: Layer, matrix: Matrix) -> str | None:
-    """What the layer says is to be done; where no line proves a reason, where to look for it."""
-    if layer.next_step or layer.status == "undecided":
-        return layer.next_step
-    if layer.status == "by-configuration" and layer.runtime == "Open MPI" and not layer.reasons:
-        return _UNSEEN_PARAMETER
-    if layer.reasons or layer.status not in ("fallback", "mixed"):
-        return None
-    known = {cell.transport for cell in matrix.between}
-    if known and known <= RDMA:
-        return None  # InfiniBand here and RoCE there
-    odd = _without_rdma(matrix) if layer.status == "mixed" else []
-    return _NO_REASON.format(hosts=_name(matrix, odd) if odd else "each host")
-
-
-def _without_rdma(matrix: Matrix) -> list[int]:
-    """The groups of which no pair is known to use RDMA, where pairs of others do."""
-    having = {number for cell in matrix.between if cell.transport in RDMA for number in (cell.row, cell.column)}
-    named = {number for cell in matrix.between for number in (cell.row, cell.column)}
-    return sorted(named - having) if having else []
+# -- reasons
 
 
 def _reason(

@@ -432,3 +432,11 @@ def test_rails_that_differ_are_told_though_all_is_rdma() -> None:
     answer = judged(text(lists, lines))
     assert (answer.verdict, answer.status) == ("roce", "mixed")
     assert reason_ids(layer_of(answer, "nccl")) == ["nodev"]
+
+
+def test_the_mtl_of_open_mpi_before_2_0_counts_below_pml_cm_only() -> None:
+    """It is selected, and says so, when pml cm is tried: before the pml is chosen (mtl_base_component.c of 1.2 to 1.10)."""
+    lines = [f"[{host}:00400] select: component psm2 selected" for host in ("n01", "n02")]
+    for pml, verdict in (("cm", "opa"), ("ob1", "unknown")):
+        chosen = [f"[{host}:00400] select: component {pml} selected" for host in ("n01", "n02")]
+        assert judged(text(lines, chosen)).verdict == verdict
