@@ -212,6 +212,7 @@ _AGGREGATED = {
     ("help-mtl-psm2.txt", "unable to open endpoint"): "psm2",
 }
 
+_TO_ITSELF = b"mca: bml: Using self btl"
 _KEPT = re.compile(
     b"|".join(
         re.escape(shape(mark))
@@ -229,8 +230,10 @@ _KEPT = re.compile(
         )
     )
 )  # fmt: skip
-#: Never taken for repetitions: the fields that follow differ.
-_SENTENCES = re.compile(b"|".join(re.escape(shape(sentence.encode())) for sentence, _, _ in _HELP))
+#: Never taken for repetitions: the fields that follow differ; and what each process says once, when it starts.
+_SENTENCES = re.compile(
+    b"|".join(re.escape(shape(mark)) for mark in (*(sentence.encode() for sentence, _, _ in _HELP), _TO_ITSELF))
+)
 _CONTEXT = re.compile(
     # fields of help messages and the line of dashes around them, behind times, ranks and collectors' names
     rb"(?m:^)(?:(?:[^\n]{0,300}>:|[\[\]()<>:.,+|/TZ -]{1,40}|\[po/[^\]\n]{1,250}\]|\[\w{1,12}\]:|[\w.-]{1,80} +\|"
@@ -253,9 +256,11 @@ _CONTEXT = re.compile(
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
+    if _SENTENCES.search(form):
+        return CONTEXT
     if _KEPT.search(form):
         return KEEP
-    return CONTEXT if _SENTENCES.search(form) or _CONTEXT.search(form) else IGNORE
+    return CONTEXT if _CONTEXT.search(form) else IGNORE
 
 
 _HEAD = re.compile(r"\[(?P<host>[^\[\]\s:]{1,253}):(?P<pid>\d{1,10})\] ")

@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
-from ibkit.parsers.log_lines import IGNORE, KEEP, Line, segments, shape
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
 from ibkit.parsers.records import NamedTuple
 
 
@@ -36,7 +36,7 @@ class Lane(NamedTuple):
 class EndpointConfig(NamedTuple):
     """The lanes of one kind of endpoint. ``scope`` is self, intra-node, inter-node, or None where the line has no word.
 
-    A table tells one device at a time: then ``is_row`` is True.
+    A table tells one device at a time: then ``table`` is the line of its title.
     """
 
     said: Said
@@ -44,7 +44,7 @@ class EndpointConfig(NamedTuple):
     scope: str | None
     context: str | None
     lanes: tuple[Lane, ...]
-    is_row: bool = False
+    table: int | None = None
 
 
 class ProtocolRow(NamedTuple):
@@ -80,13 +80,15 @@ _SHAPES = re.compile(
             b"allocate memory pool", b"end completion with error: ",
         )
     )
-    # A row of a table: the compact prefix, then a bar.
-    + rb"|\[\.\] \[[^\[\]]{0,300}\] {1,8}\|"
 )  # fmt: skip
+#: A row of a table, or its title: the compact prefix, then a bar. A later run's are no repetitions.
+_ROWS = re.compile(rb"\[\.\] \[[^\[\]]{0,300}\] {1,8}\|")
 
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
+    if _ROWS.search(form):
+        return CONTEXT
     return KEEP if _SHAPES.search(form) else IGNORE
 
 
@@ -142,7 +144,7 @@ class Reader:
             scope = title["type"] or title["scope"]
             context = title["ctx"] or title["context"]
             operation = None if title["lanes"] else (title["operation"] or "").strip()
-            self._tables[key] = _Table(int(number), scope, context, operation)
+            self._tables[key] = _Table(int(number), scope, context, operation, said.line)
         elif (table := self._tables.get(key)) is not None:
             cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
             if table.operation is not None and len(cells) == 3:
@@ -155,7 +157,7 @@ class Reader:
                 device = cells[1].split(" ", 1)[0]
                 lanes = tuple(Lane(use.strip(), transport, device) for use in cells[3].split(","))
                 if transport:
-                    yield EndpointConfig(said, *table[:3], lanes, True)
+                    yield EndpointConfig(said, *table[:3], lanes, table.title)
 
 
 class _Table(NamedTuple):
@@ -163,6 +165,7 @@ class _Table(NamedTuple):
     scope: str | None
     context: str | None
     operation: str | None
+    title: int
     transport: str = ""
 
 

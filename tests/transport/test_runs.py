@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.job_logs import SOCKET, bml_lines, document, judged, nccl_lines, reason_ids, text, ucx_lines
 
 from ibkit.transport.evidence import Mark
@@ -85,6 +86,50 @@ def test_two_mpiruns_have_two_job_families() -> None:
     answer = judged(text(bml_lines(), bml_lines(btl="openib", family=4711, pid=300)))
     assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "tcp"), (2, "rdma")]
     assert (answer.verdict, answer.status) == ("mixed", "fallback")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(("openib", "rdma"), ("tcp", "tcp")), (("tcp", "tcp"), ("openib", "rdma"))]
+)
+def test_containers_have_the_same_pids_and_the_same_job_family(first: tuple[str, str], second: tuple[str, str]) -> None:
+    """A process asks the modules of high exclusivity first, and uses no tcp beside openib: that is another one."""
+    for lost in ("", "Using self"):
+        lines = [line for btl, _ in (first, second) for line in bml_lines(btl=btl) if not (lost and lost in line)]
+        answer = judged(text(lines))
+        assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, first[1]), (2, second[1])]
+        assert (answer.verdict, answer.status) == ("mixed", "fallback")
+
+
+def test_runs_with_the_same_pids_of_which_one_rank_is_heard() -> None:
+    one, other = (bml_lines(btl=btl)[:2] for btl in ("tcp", "openib"))
+    assert judged(text(one, other)).verdict == "mixed"
+
+
+def test_a_log_that_stands_twice_in_a_file_is_one_run() -> None:
+    lines = bml_lines(btl="openib")
+    for doubled in ([*lines, *lines], [line for line in lines for _ in range(2)]):
+        assert [(layer.job, layer.verdict) for layer in judged(text(doubled)).layers] == [(1, "rdma")]
+
+
+def table(host: str, second: int, *rows: str) -> list[str]:
+    """UCX 1.22's table of an endpoint's lanes."""
+    who = f"[17719{second:05d}.199432] [{host}:300  :0]   "
+    title = f"{who}| Endpoint Config #2 (ctx: mpi, type: inter-node)                |"
+    return [title, *(f"{who}| {row} |" for row in rows)]
+
+
+RC, AUX, ETH = "rc_mlx5   | mlx5_0:1 | 1 | am, am_bw", "tcp       | eth0 | 1 | cm", "tcp       | eth0 | 1 | am, am_bw"
+
+
+def test_tables_of_ucx_are_not_added_up_over_two_runs_with_the_same_pids() -> None:
+    def told(second: int, *rows: str) -> list[str]:
+        return [line for host in ("n01", "n02") for line in table(host, second, *rows)]
+
+    assert judged(text(told(0, RC, ETH))).verdict == "rdma"  # a second rail
+    assert judged(text(told(0, RC, AUX), told(60, RC, AUX))).verdict == "rdma"
+    for one, other in (((RC, AUX), (ETH,)), ((ETH,), (RC, AUX)), ((RC, ETH), (ETH,))):
+        answer = judged(text(told(0, *one), told(60, *other)))
+        assert (answer.verdict, answer.status) == ("mixed", "mixed")
 
 
 def test_a_command_line_between_ucx_lines_parts_two_runs() -> None:

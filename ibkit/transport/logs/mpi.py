@@ -21,6 +21,8 @@ _DATA_USES = frozenset(
 _MAIN_USES = ("tag", "am", "stream", "rma", "rma_am", "rma_bw", "am_bw")
 
 
+#: Kinds of endpoints with one number that are told apart.
+_MAX_KINDS = 20
 #: Lines of Open MPI and UCX that tell transports.
 _OWN_WORDS = ("mca: bml", "select: ", "UCX ", "cfg", "mtl:", "openib: ")
 
@@ -31,6 +33,8 @@ class Endpoint:
     def __init__(self, scope: str | None, mark: Mark) -> None:
         self.scope = scope
         self.mark = mark
+        #: The line of the title of the table that tells it.
+        self.table: int | None = None
         self.lanes: list[ucx.Lane] = []
         self.rows: list[list[ucx.Lane]] = []
 
@@ -69,11 +73,26 @@ class MpiProcess(Process):
         self.provider: tuple[str, Mark] | None = None
         self.support: tuple[str, Mark] | None = None
         self.btls: dict[int, list[BtlUse]] = {}
+        #: Where it has said again that it sends to itself: it was started anew, or its lines stand in the log twice.
+        self.again: Mark | None = None
         self.openib: list[tuple[str, Mark]] = []
         self.interfaces: set[str] = set()
         self.endpoints: dict[tuple[str | None, int], list[Endpoint]] = {}
         self.components: dict[str, dict[str, Mark]] = {}
         self.is_cut = False
+
+    def repeats(self, fact: openmpi.Btl, mark: Mark) -> bool:
+        """Whether it has told already that it sends to itself. What follows may be a later process's."""
+        is_again = fact.btl == "self" and any(use.btl == "self" for use in self.btls.get(fact.peer, ()))
+        if is_again and self.again is None:
+            self.again = mark
+        return is_again
+
+    def follow(self, earlier: MpiProcess) -> None:
+        """Be the next one after this that has its host and pid, from where that seemed to begin again."""
+        self.generation = earlier.generation + 1
+        if earlier.again is not None and earlier.again.order == self.first.order:
+            self.first = earlier.again
 
     @property
     def every_endpoint(self) -> Iterator[Endpoint]:
@@ -81,10 +100,12 @@ class MpiProcess(Process):
         return chain.from_iterable(self.endpoints.values())
 
     def endpoint(self, fact: ucx.EndpointConfig | ucx.ProtocolRow, mark: Mark) -> Endpoint:
-        """The kind of endpoint that a fact is about, the last one with its number."""
+        """The kind of endpoint that a fact is about, the last one with its number. Each table is about its own."""
         told = self.endpoints.setdefault((fact.context, fact.number), [])
-        if not told:
+        table = fact.table if isinstance(fact, ucx.EndpointConfig) else None
+        if not told or (table is not None and told[-1].table not in (None, table) and len(told) < _MAX_KINDS):
             told.append(Endpoint(fact.scope, mark))
+        told[-1].table = table or told[-1].table
         return told[-1]
 
     def add_lanes(self, fact: ucx.EndpointConfig, mark: Mark) -> None:
@@ -92,15 +113,25 @@ class MpiProcess(Process):
         another worker, or of a later process that has the pid again.
         """
         endpoint = self.endpoint(fact, mark)
-        if fact.is_row or not endpoint.lanes:
+        if fact.table is not None or not endpoint.lanes:
             endpoint.lanes += fact.lanes
             return
         told = self.endpoints[fact.context, fact.number]
         lanes = list(fact.lanes)
         is_known = any(lanes == one.lanes or lanes[0].use != one.lanes[0].use for one in told)
-        if not is_known and len(told) < 20:
+        if not is_known and len(told) < _MAX_KINDS:
             told.append(Endpoint(fact.scope, mark))
             told[-1].lanes = lanes
+
+    def contradicts(self, fact: openmpi.Btl, is_next: bool) -> bool:
+        """Whether another process must have said this: of two modules to one peer the one of lower exclusivity is not
+        used, and is asked last (bml_r2.c). One behind the other in the wrong order may be one process's all the same.
+        """
+        if fact.better is not None or fact.btl not in words.BTLS:
+            return False
+        used = {use.btl for use in self.btls.get(fact.peer, ()) if use.better is None} & words.BTLS.keys()
+        rank = words.BTLS[fact.btl][1]
+        return any(words.BTLS[btl][1] > rank or (words.BTLS[btl][1] < rank and not is_next) for btl in used)
 
     def has_told(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
         """Whether it has said this of itself already, in these words or in others."""
@@ -139,6 +170,8 @@ class Evidence:
         self.psm3: dict[str | None, tuple[str, Mark]] = {}
         self.installed: dict[str, dict[str, Mark]] = {}
         self._nameless: MpiProcess | None = None
+        #: The process and the peer of the last line about a module in use.
+        self._last_use: tuple[MpiProcess, int] | None = None
         self._launch: Mark | None = None
 
     def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
@@ -186,7 +219,7 @@ class Evidence:
             self.providers.append((fact.provider, mark))
         elif isinstance(fact, openmpi.Installed):
             self.installed.setdefault(fact.framework, {}).setdefault(fact.name, mark)
-        elif isinstance(fact, ucx.EndpointConfig) and not fact.is_row:
+        elif isinstance(fact, ucx.EndpointConfig) and fact.table is None:
             self._of_nameless(fact, mark)
 
     def _of_nameless(self, fact: ucx.EndpointConfig, mark: Mark) -> None:
@@ -204,18 +237,21 @@ class Evidence:
         """The process with this host and pid, a new one where the fact cannot be of the last one that had them."""
         process = self.by_key.get((host, pid))
         if process is None or (fact is not None and self._is_anothers(process, fact, mark)):
-            generation = process.generation + 1 if process else 0
+            earlier = process
             process = self.by_key[host, pid] = MpiProcess(host, pid, mark)
-            process.generation = generation
+            if earlier is not None:
+                process.follow(earlier)
             self.processes.append(process)
         return process
 
     def _is_anothers(self, process: MpiProcess, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> bool:
         """Containers use pids again: another job family, or what the process has told already and a launcher's command
-        line in between, is another process.
+        line in between, or a module that it cannot use beside those that it has told, is another process.
         """
         family = getattr(fact, "family", None)
         if family is not None and process.family not in (None, family):
+            return True
+        if isinstance(fact, openmpi.Btl) and process.contradicts(fact, self._last_use == (process, fact.peer)):
             return True
         return self._is_launched_since(process.last, mark) and process.has_told(fact)
 
@@ -226,6 +262,9 @@ class Evidence:
     def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
         said = fact.said
         process = self._process(said.host, said.pid, mark, fact)
+        if isinstance(fact, openmpi.Btl) and process.repeats(fact, mark):
+            self._last_use = None
+            return
         process.saw(mark)
         if said.rank is not None and process.rank is None:
             process.rank = said.rank
@@ -235,6 +274,8 @@ class Evidence:
                 uses = process.btls.setdefault(fact.peer, [])
                 if len(uses) < 20:
                     uses.append(BtlUse(fact.btl, fact.node, mark, fact.better))
+                if fact.better is None:
+                    self._last_use = process, fact.peer
                 if fact.btl == "self" and fact.better is None:
                     process.rank = fact.peer
             case openmpi.Pml():

@@ -32,6 +32,7 @@ class _Group:
         self.first = processes[0].first
         self.span = Span(processes)
         self.families = {process.family for process in processes if process.family is not None}
+        self.keys = {(process.host, process.pid) for process in processes if process.pid is not None}
         #: First and last line in each file.
         self.lines: dict[int, tuple[int, int]] = {}
         for process in processes:
@@ -46,6 +47,7 @@ class _Group:
         self.processes += other.processes
         self.span.add(other.span)
         self.families |= other.families
+        self.keys |= other.keys
         for order, (first, last) in other.lines.items():
             self._widen(order, first, last)
 
@@ -53,9 +55,9 @@ class _Group:
 def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> list[Parts]:
     """The runs in the order of the log.
 
-    Two runs have different job families of Open MPI, or a launcher's command line between all their lines, or are
-    different attempts of a job, or have tables of other hosts and ranks. What has no process belongs to the run in
-    whose lines it stands, or that it is nearest to.
+    Two runs have different job families of Open MPI, or a process each with the same host and pid, or a launcher's
+    command line between all their lines, or are different attempts of a job, or have tables of other hosts and ranks.
+    What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
     commands = Launches(launches)
     groups = _groups(evidence.processes, commands, attempts)
@@ -106,6 +108,8 @@ def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts)
 
 def _are_apart(one: _Group, other: _Group, launches: Launches, attempts: Attempts) -> bool:
     if one.families and other.families and not one.families & other.families:
+        return True
+    if one.keys & other.keys:
         return True
     return launches.separate(one.span, other.span) or attempts.are_apart(one.first, other.first)
 
