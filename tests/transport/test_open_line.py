@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from support.job_logs import bml_lines, judged, text
+from support.job_logs import bml_lines, judged, nccl_lines, text
 from test_corpus import JOBS, NAMES, truth_of
 
 from ibkit.errors import UnreadableInput
@@ -71,3 +71,19 @@ def test_options_that_are_cut_may_name_a_module() -> None:
     lines = ["SLURM_JOB_NUM_NODES=2", "MPICH Device: ch3:nemesis", "MPICH configure: --prefix=/opt/mpich"]
     assert judged(text(lines)).verdict == "tcp"
     assert judged(text(lines).removesuffix("\n")).verdict == "unknown"
+
+
+@pytest.mark.parametrize("end", [" -> 2[0] [send] via NET/S", " -> 2[0] [send] via N", " -> 2[0] [send] via "])
+def test_a_channel_that_is_cut_may_lead_to_another_host(end: str) -> None:
+    lines = [f"n01:{100 + rank}:150 [{rank}] NCCL INFO Channel 00/0 : {rank}[{rank}]" for rank in (0, 1)]
+    local = [f"{lines[rank]} -> {1 - rank}[{1 - rank}] via P2P/CUMEM/read" for rank in (0, 1)]
+    assert judged(text(local)).verdict == "shm"
+    assert judged(text(local) + lines[1] + end).verdict == "unknown"
+
+
+def test_a_channel_that_is_cut_leads_nowhere_else_where_all_ranks_are_known() -> None:
+    lines = nccl_lines(["n01"], network=None)
+    whole = text(lines)
+    at = whole.rindex(" via P2P")
+    assert judged(whole[:at]).verdict == "shm"
+    assert judged(whole[:at] + " via NET/IB").verdict == "unknown"

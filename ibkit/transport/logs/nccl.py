@@ -45,6 +45,8 @@ class NcclProcess(Process):
         self.connected: Mark | None = None
         self.initialised: Mark | None = None
         self.first_channel: Mark | None = None
+        #: Its line that is the log's last one and may be cut.
+        self.cut: Mark | None = None
 
     @property
     def links(self) -> set[str]:
@@ -149,7 +151,8 @@ class Evidence:
 
     def cut(self, fact: Cut, file: File) -> None:
         """A process is there, whatever it said."""
-        self._process(fact.said.host, fact.said.pid, file.mark(fact.said))
+        mark = file.mark(fact.said)
+        self.processes[self._process(fact.said.host, fact.said.pid, mark)].cut = mark
 
     def _fail(self, fact: Failure, mark: Mark) -> None:
         if len(self.failures) < _MAX_FAILURES:

@@ -82,6 +82,11 @@ class Peers:
         return max(named) + 1 if named else None
 
     @property
+    def is_size_told(self) -> bool:
+        """Whether a line tells how many ranks there are."""
+        return bool(self._sizes or self._map)
+
+    @property
     def silent(self) -> int:
         """How many ranks of the run did not speak here. A process may be several ranks."""
         ranks = self.ranks or 0

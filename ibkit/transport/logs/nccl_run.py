@@ -290,6 +290,8 @@ class _Run:
         nodes, _ = self._peers.nodes()
         if any(path.word == "unknown" for path in paths):
             return "unknown", pairs, _NVLINK_STEP
+        if self._may_leave(self._peers.is_size_told or nodes is not None):
+            return "unknown", pairs, NEXT_STEP
         if nodes == 1 or any(pair.a != pair.b for pair in pairs):
             return "shm", pairs, None
         if nodes is not None:
@@ -299,6 +301,13 @@ class _Run:
         if silent and len(self._hosts) <= 1:
             self._tell_silent(silent)
         return "unknown", pairs, NEXT_STEP
+
+    def _may_leave(self, is_size_told: bool) -> bool:
+        """Whether a line that is cut may be about a rank on another host: it has begun to name a network, or nothing
+        else tells how many ranks there are.
+        """
+        cut = [mark for number in self._peers.numbers if (mark := self._peers.process(number).cut)]
+        return any(_TO_NETWORK.search(mark.text) or not is_size_told for mark in cut)
 
     def _tell_silent(self, silent: int) -> None:
         text = f"{silent} of {self._peers.ranks} ranks said nothing here; what they used is not known"
@@ -522,6 +531,8 @@ _AT_SETUP = frozenset(
 #: Failures of a queue pair that was connected.
 _OF_A_PATH = frozenset(("retry-exceeded", "completion-error"))
 _VERBS = frozenset(("ib", "roce", "rdma"))
+#: The start of NET or COLLNET in a channel line.
+_TO_NETWORK = re.compile(r" via [NC]")
 #: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.
 _EC2_NAME = re.compile(r"ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.|\Z)")
 
