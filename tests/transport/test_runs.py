@@ -132,6 +132,17 @@ def test_tables_of_ucx_are_not_added_up_over_two_runs_with_the_same_pids() -> No
         assert (answer.verdict, answer.status) == ("mixed", "mixed")
 
 
+def test_the_same_run_twice_behind_the_same_command_is_as_it_was() -> None:
+    """What its settings and modules are is told in lines that the first run has printed, too."""
+    tables = [line for host in ("n01", "n02") for line in table(host, 0, ETH)]
+    asked = ucx_lines("UCX_* env variables: UCX_TLS=tcp,self", pid=300, hosts=("n01",))
+    for run in (["+ mpirun ./a", *bml_lines()], ["+ mpirun ./a", *asked, *tables]):
+        once, twice = judged(text(run)), judged(text(run, run))
+        assert (once.verdict, once.status) == (twice.verdict, twice.status)
+    answer = judged(text("+ mpirun ./a", table("n01", 0, RC), "+ mpirun ./a", table("n01", 60, ETH)))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "rdma"), (2, "tcp")]
+
+
 def test_a_command_line_between_ucx_lines_parts_two_runs() -> None:
     verbs = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)")
     tcp = ucx_lines("ep_cfg[2]: tag(tcp/eth0)", pid=400)

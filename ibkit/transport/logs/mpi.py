@@ -81,12 +81,17 @@ class MpiProcess(Process):
         self.components: dict[str, dict[str, Mark]] = {}
         self.is_cut = False
 
-    def repeats(self, fact: openmpi.Btl, mark: Mark) -> bool:
-        """Whether it has told already that it sends to itself. What follows may be a later process's."""
-        is_again = fact.btl == "self" and any(use.btl == "self" for use in self.btls.get(fact.peer, ()))
-        if is_again and self.again is None:
-            self.again = mark
-        return is_again
+    def repeats(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
+        """Whether it has told already that it sends to itself, or this row of a table: what tells of a start, whose
+        other lines are lost as repetitions. What follows may be a later process's.
+        """
+        match fact:
+            case openmpi.Btl(btl="self"):
+                return fact.peer in self.btls
+            case ucx.EndpointConfig(table=int()):
+                told = self.endpoints.get((fact.context, fact.number), [])
+                return any(set(fact.lanes) <= set(endpoint.lanes) for endpoint in told)
+        return False
 
     def follow(self, earlier: MpiProcess) -> None:
         """Be the next one after this that has its host and pid, from where that seemed to begin again."""
@@ -253,7 +258,7 @@ class Evidence:
             return True
         if isinstance(fact, openmpi.Btl) and process.contradicts(fact, self._last_use == (process, fact.peer)):
             return True
-        return self._is_launched_since(process.last, mark) and process.has_told(fact)
+        return self._is_launched_since(process.last, mark) and process.has_told(fact) and not process.repeats(fact)
 
     def _is_launched_since(self, last: Mark, mark: Mark) -> bool:
         launch = self._launch
@@ -262,10 +267,13 @@ class Evidence:
     def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
         said = fact.said
         process = self._process(said.host, said.pid, mark, fact)
-        if isinstance(fact, openmpi.Btl) and process.repeats(fact, mark):
+        if process.repeats(fact):
+            process.again = mark
             self._last_use = None
-            return
-        process.saw(mark)
+            if isinstance(fact, openmpi.Btl):
+                return
+        else:
+            process.saw(mark)
         if said.rank is not None and process.rank is None:
             process.rank = said.rank
         match fact:
