@@ -225,7 +225,7 @@ _KEPT = re.compile(
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
             b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
-            b"error obtaining device attributes for", b"contexts on opa device",
+            b"error obtaining device attributes for", b"error obtaining device context for", b"contexts on opa device",
             b"An error occurred in MPI_Init", b" error polling ",
         )
     )
@@ -278,7 +278,7 @@ _PML_CHECK = re.compile(
     r"check:select: checking my pml (\w{1,40}) against process \[\[(\d{1,10}),\d{1,10}\],\d{1,9}\] pml \w"
 )
 _MISMATCH = re.compile(
-    r"\[\[\d{1,10},\d{1,10}\],\d{1,9}\] selected pml (\w{1,40}), "
+    r"\[\[\d{1,10},\d{1,10}\],(\d{1,9})\] selected pml (\w{1,40}), "
     r"but peer \[\[\d{1,10},\d{1,10}\],\d{1,9}\] on (\S{1,253}) selected pml(?: (\w{1,40}))?"
 )
 #: handle_wc of btl_openib_component.c: what was sent to a peer did not arrive. What is flushed follows that.
@@ -286,6 +286,14 @@ _BROKEN = re.compile(
     r"(?:\[(?:\[\d{1,10},\d{1,10}\]|\d{1,9},\d{1,9}),(\d{1,9})\]\[\S{1,300}\] )?"
     r"from (\S{1,253}) to: (\S{1,253}) error polling (?:[HL]P )?CQ with status (?!WORK REQUEST FLUSHED)[A-Z]"
 )
+#: BTL_ERROR of btl_base_error.h: the host, the process, and the source file. 1.2 has three numbers for the process.
+_BTL_HEAD = re.compile(
+    r"\[(?P<host>[^\[\]\s:]{1,253})\]\[(?:\[\d{1,10},\d{1,10}\]|\d{1,9},\d{1,9}),(?P<rank>\d{1,9})\]"
+    r"\[[^\[\]\s]{1,300}\] "
+)
+#: PSM2's own errors have the host and the process before them, and nothing between.
+_PSM2_HEAD = re.compile(r"(?:\A|(?<=[\s>:]))(?P<host>[A-Za-z][\w.-]{0,252})\.\d{1,10}(?:PSM2 |[a-z][a-z0-9_]{1,40}: )")
+_NO_CONTEXT = re.compile(r"error obtaining device context for (\S{1,80}) errno says (.*)")
 _PORT = re.compile(r"\[rank=(\d{1,9})\] openib: using port (\S{1,80}:\d{1,3})")
 _INTERFACE = re.compile(r"btl:tcp: using ipv[46] interface (\S{1,40})")
 _MTL = re.compile(r"mca:base:select:\( {0,9}mtl\) Selected component \[(\w{1,40})\]")
@@ -337,8 +345,10 @@ class Reader:
         elif found := _PML_CHECK.match(text):
             yield Pml(said, found.group(1), int(found.group(2)))
         elif found := _MISMATCH.search(text):
-            detail = f"{found.group(1)}, {found.group(3) or '?'} on {found.group(2)}"
-            yield Failure(said, "ompi", "pml-mismatch", True, said.host, detail=detail)
+            detail = f"{found.group(2)}, {found.group(4) or '?'} on {found.group(3)}"
+            yield Failure(
+                said._replace(rank=int(found.group(1))), "ompi", "pml-mismatch", True, said.host, detail=detail
+            )
         elif "pml_ucx.c" in text and "connecting to proc" in text:
             yield Pml(said, "ucx")  # only the selected pml connects
         elif found := _PORT.search(text):
@@ -389,18 +399,25 @@ class Reader:
         elif found := _VERSION.search(text):
             yield Version(said, "Open MPI", found.group(1))
         elif found := _NO_NICS_12.search(text):
-            who = said._replace(rank=int(found.group(1)))
+            who = said._replace(host=found.group(3), rank=int(found.group(1)))
             yield Failure(who, "ompi", "no-nics", False, found.group(3), detail=found.group(2))
         elif found := _BROKEN.search(text):
             who = said._replace(rank=int(found.group(1)) if found.group(1) else line.rank)
             peer = None if found.group(3).isdigit() else found.group(3)  # 1.5 and 1.6: an address up to its first dot
             yield Failure(who, "ompi", "broken", True, found.group(2), detail=peer)
         elif "PSM2 no hfi units" in text or "PSM2 can't open hfi unit" in text or "contexts on opa device" in text:
-            yield Failure(said, "ompi", "psm2")
+            who = _speaker(_PSM2_HEAD, text, said)
+            yield Failure(who, "ompi", "psm2", False, who.host)
         elif "mmap of rcvhdrq at" in text and "Resource temporarily unavailable" in text:
-            yield Failure(said, "ompi", "memlock")  # PSM2's; mmap(2): too much memory is locked
+            who = _speaker(_PSM2_HEAD, text, said)
+            yield Failure(who, "ompi", "memlock", False, who.host)  # PSM2's; mmap(2): too much memory is locked
         elif "invalid comp_mask" in text or "error obtaining device attributes for" in text:
-            yield Failure(said, "ompi", "ofed-mismatch")
+            who = _speaker(_BTL_HEAD, text, said)
+            yield Failure(who, "ompi", "ofed-mismatch", False, who.host)
+        elif found := _NO_CONTEXT.search(text):
+            topic = "resources" if "Cannot allocate memory" in found.group(2) else "open-device"
+            who = _speaker(_BTL_HEAD, text, said)
+            yield Failure(who, "ompi", topic, False, who.host, found.group(1))
         elif "An error occurred in MPI_Init" in text:
             yield Failure(said, "ompi", "init-failed", True)
         yield from self._table_line(text, said)
@@ -532,6 +549,15 @@ class _Table:
             entries = [entry.replace(";", "/", 1) for entry in text[4:].split(",") if ";" in entry]
             return tuple(entries[:-1] if len(text) >= 199 and len(entries) > 1 else entries) or ("ucx",)
         return () if text in ("", "n/a") else (text,)
+
+
+def _speaker(head: re.Pattern[str], text: str, said: Said) -> Said:
+    """Who said it, where the line has a head that tells it."""
+    found = head.search(text)
+    if found is None:
+        return said
+    rank = found.groupdict().get("rank")
+    return said._replace(host=found["host"], rank=said.rank if rank is None else int(rank))
 
 
 def _ranks(text: str) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ _TOPICS = {
     "ompi": {
         "no-nics": "noport", "no-port": "noport", "ib-port-refused": "noucx", "memlock": "memlock", "no-cpc": "cpc",
         "device-missing": "wrongdev", "resources": "hwlimit", "psm2": "psm2", "ofed-mismatch": "ofmismatch",
-        "pml-mismatch": "mixed", "no-devices": "noport", "ofi-call": "ofi",
+        "pml-mismatch": "mixed", "no-devices": "noport", "ofi-call": "ofi", "open-device": "nodev",
     },
     "intel": {"memlock": "memlock", "no-dat": "dat", "no-tmi": "tmi"},
     "mpich": {"no-provider": "ofi"},

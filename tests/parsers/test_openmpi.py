@@ -111,6 +111,7 @@ def test_the_pml_mismatch_is_fatal() -> None:
     fact = only("[n02:00007] [[57,1],5] selected pml ob1, but peer [[57,1],0] on n01 selected pml ucx")
     assert isinstance(fact, Failure)
     assert (fact.topic, fact.is_fatal, fact.detail) == ("pml-mismatch", True, "ob1, ucx on n01")
+    assert (fact.said.host, fact.said.rank) == ("n02", 5)
 
 
 def test_openib_ports_and_matching_layers() -> None:
@@ -234,6 +235,7 @@ def test_the_wording_of_12() -> None:
     )
     assert isinstance(fact, Failure)
     assert (fact.topic, fact.host, fact.detail, fact.said.rank) == ("no-nics", "n07", "OpenIB", 3)
+    assert fact.said.host == "n07"
 
 
 def test_repetitions_are_counted_by_mpirun() -> None:
@@ -471,3 +473,35 @@ def test_a_name_of_a_pml_that_could_not_be_read() -> None:
 def test_a_btl_line_that_a_mail_broke_before_the_host(end: str) -> None:
     fact = only(f"{WHO}mca: bml: Using tcp btl for send to [[31337,1],15]{end}")
     assert isinstance(fact, openmpi.Btl) and (fact.btl, fact.peer, fact.node) == ("tcp", 15, None)
+
+
+@pytest.mark.parametrize("process", ["[[31337,1],3]", "[0,1,3]"])  # 1.3 and later, 1.2
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("error obtaining device attributes for mlx4_0 errno says Function not implemented", "ofed-mismatch"),
+        ("error obtaining device context for mlx4_0 errno says Permission denied", "open-device"),
+        ("error obtaining device context for mlx4_0 errno says Cannot allocate memory", "resources"),
+    ],
+)
+def test_the_head_of_a_modules_error_tells_host_and_rank(text: str, topic: str, process: str) -> None:
+    fact = only(f"[n02]{process}[btl_openib_component.c:1689:init_one_device] {text}")
+    assert isinstance(fact, Failure) and (fact.topic, fact.is_fatal) == (topic, False)
+    assert (fact.host, fact.said.host, fact.said.rank) == ("n02", "n02", 3)
+    bare = only(text)
+    assert isinstance(bare, Failure) and (bare.topic, bare.host, bare.said.rank) == (topic, None, None)
+
+
+@pytest.mark.parametrize("host", ["n02", "bdw-0214", "n02.cluster.example"])
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("PSM2 no hfi units are active (err=23)", "psm2"),
+        ("PSM2 can't open hfi unit: -1 (err=23)", "psm2"),
+        ("hfi_userinit: mmap of rcvhdrq at dabbad0004030000 failed: Resource temporarily unavailable", "memlock"),
+    ],
+)
+def test_what_psm2_says_begins_with_its_host(host: str, text: str, topic: str) -> None:
+    for line, name in ((f"{host}.30734{text}", host), (f"[1] {host}.30734{text}", host), (text, None)):
+        fact = only(line)
+        assert isinstance(fact, Failure) and (fact.topic, fact.host, fact.said.host) == (topic, name, name)
