@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ibkit.parsers import (
     allocations,
@@ -41,7 +41,7 @@ from ibkit.parsers.job_facts import (
     SharedMemory,
     Version,
 )
-from ibkit.parsers.line_prefixes import peel_shape, to_line
+from ibkit.parsers.line_prefixes import peel_shape, to_line, without_bullet
 from ibkit.parsers.log_lines import IGNORE, Line, Stream, shape
 from ibkit.parsers.log_scanner import Scanner
 
@@ -76,10 +76,11 @@ class JobLog:
         self.ending: tuple[list[Fact], list[Fact]] = [], []
 
     def __iter__(self) -> Iterator[Fact]:
-        readers = _Readers()
+        readers = _TextReaders()
         for number, raw in self.scanner:
             line = to_line(number, raw)
             if self.scanner.is_open:
+                yield from readers.settle()
                 self.ending = readers.read_open(line)
                 return
             yield from readers.read(line, shape(raw))
@@ -162,6 +163,70 @@ class _Readers:
         return sure, found
 
 
+class _TextReaders:
+    """The readers of a stream that may be a text about a log, whose lines stand behind bullets or between backticks.
+
+    Such a text quotes what a job should print as well: as soon as any line without a bullet tells something, those with
+    one are read as they stand, behind bullets that most readers do not take for a job's.
+    """
+
+    def __init__(self) -> None:
+        self._readers = _Readers()
+        self._is_list = False
+        #: Until that is decided: readers of the lines without bullets, what both have told, and the lines with one.
+        self._of_items: _Readers | None = _Readers()
+        self._told: list[Fact] = []
+        self._told_of_items: list[Fact] = []
+        self._items: set[int] = set()
+
+    def read(self, line: Line, form: bytes) -> Iterator[Fact]:
+        """What they say of a line of this shape, or have said before."""
+        if self._of_items is None:
+            yield from self._readers.read((self._is_list and without_bullet(line)) or line, form)
+            return
+        item = without_bullet(line)
+        if item is not None:
+            self._items.add(line.number)
+        facts = list(self._readers.read(line, form))
+        self._told += facts
+        self._told_of_items += self._of_items.read(item or line, form)
+        if self._stands_alone(facts):
+            yield from self._decide(self._told)
+        elif len(self._items) > _MAX_ITEMS:
+            yield from self.settle()
+
+    def settle(self) -> Iterator[Fact]:
+        """Decide now, by what was read so far."""
+        import copy
+
+        if self._of_items is None:
+            return
+        if self._stands_alone(copy.deepcopy(self._readers).finish()):
+            yield from self._decide(self._told)
+        else:
+            self._readers, self._is_list = self._of_items, True
+            yield from self._decide(self._told_of_items)
+
+    def finish(self) -> Iterator[Fact]:
+        """What was not ended when the stream did."""
+        yield from self.settle()
+        yield from self._readers.finish()
+
+    def read_open(self, line: Line) -> tuple[list[Fact], list[Fact]]:
+        """The same of a last line that may be cut."""
+        return self._readers.read_open((self._is_list and without_bullet(line)) or line)
+
+    def _decide(self, told: list[Fact]) -> Iterator[Fact]:
+        self._of_items = None
+        yield from told
+        self._told, self._told_of_items = [], []
+
+    def _stands_alone(self, facts: Iterable[Fact]) -> bool:
+        return any(fact.said.line not in self._items for fact in facts)
+
+
+#: A list of more items than these is a log.
+_MAX_ITEMS = 10_000
 #: What explains and never decides.
 _SIDE_FACTS = (Failure, Setting, Launch, Foreign, Version, Attempt, Requeue)
 _SPEAKER = re.compile(r"(?:\[|(?<![^\s\]>]))(?P<host>[A-Za-z][\w.-]{0,252}) *:(?P<pid>\d{1,10}) *[:\]]")

@@ -53,9 +53,13 @@ _PREFIX = re.compile(
     r"|\d{1,9}:(?=[\[<({$+A-Za-z\x1b])"
     r"| {0,8}\d{1,9}\t"
     # the source of a page of a mail archive
-    r"|</?(?:p|pre|br|code|span|div)(?: [^<>]{0,80})?/?>"
+    r"|</?(?:p|pre|br|code|span|div|ul|ol|li)(?: [^<>]{0,80})?/?>"
     r"|\([^()\n]{0,80}\bpid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{1,45})?\) ?"
 )
+#: ... and what stands behind a line there.
+_SUFFIX = re.compile(r"(?:</?(?:p|pre|br|code|span|div|ul|ol|li) ?/?>[ \t]{0,8}){1,8}\Z")
+#: A list's bullet, and the mark of code in a text. ``+`` is a shell's that prints its commands.
+_BULLET = re.compile(r"[ \t]{0,12}(?:[-*] `?|`)(?=[^`])")
 #: What word processors, mails and web pages make of blanks and quotation marks, and of HTML's own characters.
 _TYPESET = {0xA0: " ", 0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
 _ENTITIES = (
@@ -71,6 +75,8 @@ _ENTITIES = (
 _TYPESET_SHAPES = ((b"\xc2\xa0", b" "), (b"&nsp;", b" "), (b"&lt;", b"<"), (b"&gt;", b">"))
 #: More prefixes than this are not taken away.
 _MAX_PREFIXES = 16
+#: In so many characters at a line's end.
+_MAX_SUFFIX = 200
 #: The same prefixes, and a JSON object up to its message, as shapes.
 _PREFIX_SHAPE = re.compile(
     rb"\[[^\]\[\s,]{0,121},\](?:\[[^\]\[\s]{0,120}\])?<st(?:out|rr|ig)>: ?|<st(?:out|rr|ig)>: ?"
@@ -84,12 +90,13 @@ _PREFIX_SHAPE = re.compile(
     rb"|(?:<>)?[A-Z][a-z]{0,2} {2,3}:: \S{0,120} [\w./()-]{0,80}(?:\[\])?: |[\w.-]{0,80} [\w./()-]{0,80}\[\]: "
     rb"|st(?:out|rr) [FP] |\[po/[^\]\s]{0,250}\] ?|[\w.-]{0,80}[-_] +\| |\([^()\n]{0,80}\bpi=(?:, ip=[.:]{0,45})?\) ?"
     rb"|(?:> ?){1,8}|[\w./-]{0,120}\.(?:out|rr|log|txt)::?|:(?=[\[<({$+A-Za-z\x1b])| {0,8}(?:\t|\\{1,4}t)"
-    rb"|</?(?:p|pr|r|o|spn|iv)(?: [^<>]{0,80})?/?>"
+    rb"|</?(?:p|pr|r|o|spn|iv|ul|ol|li)(?: [^<>]{0,80})?/?>|[ \t]{0,12}(?:[-*] `?|`)"
     rb"|(?:[\w.-]{0,200}-)?(?:workr|lunhr|mstr|hi)-\w{0,5} [a-z][\w-]{0,62} "
     rb"|\{[^\n]{0,400}?(?P<escape>\\{0,7})\"(?:"
     + b"|".join(shape(key.encode()) for key in MESSAGE_KEYS)
     + rb")\\{0,7}\": ?\\{0,7}\""
 )
+_SUFFIX_SHAPE = re.compile(rb"`?(?:</?(?:p|pr|r|o|spn|iv|ul|ol|li) ?/?>[ \t]{0,8}){0,8}\Z")
 _COLOUR_SHAPE = re.compile(rb"\x1b\[[;?]{0,32}[A-Za-z]?|\\{1,9}u\[[;?]{0,32}m")
 
 
@@ -117,6 +124,8 @@ def peel(text: str) -> tuple[str, int | None]:
     for _ in range(_MAX_PREFIXES):
         if "\x1b" in text:
             text = _ANSI.sub("", text)
+        if text.endswith(">") and (end := _SUFFIX.search(text[-_MAX_SUFFIX:])):
+            text = text[: len(text) - len(end[0])]
         if text.startswith("{"):
             message = _unwrapped(text)
             if message == text:
@@ -134,6 +143,19 @@ def peel(text: str) -> tuple[str, int | None]:
     return text, rank
 
 
+def without_bullet(line: Line) -> Line | None:
+    """The line without a list's bullet and the marks of code, as texts about logs put them around; None where it has
+    none.
+
+    >>> without_bullet(Line(1, "- `libfabric provider: tcp`", "")).text
+    'libfabric provider: tcp'
+    """
+    if line.text.lstrip(" \t")[:1] not in ("-", "*", "`") or not (found := _BULLET.match(line.text)):
+        return None
+    text, rank = peel(line.text[found.end() :].removesuffix("`" if "`" in found[0] else ""))
+    return line._replace(text=text, rank=line.rank if rank is None else rank)
+
+
 def peel_shape(form: bytes) -> bytes:
     """A line's shape without the shapes of what launchers and collectors put around it."""
     for typeset, plain in _TYPESET_SHAPES:
@@ -141,6 +163,8 @@ def peel_shape(form: bytes) -> bytes:
     if b"[" in form:
         form = _COLOUR_SHAPE.sub(b"", form)
     for _ in range(_MAX_PREFIXES):
+        if form.endswith((b">", b"`")) and (end := _SUFFIX_SHAPE.search(form[-_MAX_SUFFIX:])):
+            form = form[: len(form) - len(end[0])]
         found = _PREFIX_SHAPE.match(form)
         if not found or not found.end():
             break

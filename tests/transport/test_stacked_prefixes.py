@@ -50,6 +50,7 @@ WRAPS: dict[str, Wrap] = {
     "grep": (lambda line, _: f"slurm-4711.out:{line}", False),
     "grep-n": (lambda line, _: f"logs/train.err:17:{line}", False),
     "cat-n": (lambda line, _: f"17\t{line}", False),
+    "web-page": (lambda line, _: f"<p>{line}<br />", False),
     "colour": (lambda line, _: f"\x1b[36m{line}\x1b[0m", False),
     "docker": (
         lambda line, _: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2026-03-01T12:00:07Z"}),
@@ -117,7 +118,7 @@ def test_whole_logs(seed: int) -> None:
             text = data.decode("ascii")
         except ValueError:
             continue
-        if "\r" in text or "\0" in text or not text.strip():
+        if "\r" in text or "\0" in text or not text.endswith("\n"):  # a last line that may be cut would get an end
             continue
         stack = [(wrap, 0) for wrap in pick.sample(wraps, pick.randrange(1, 4))]
         stacked = "\n".join(wrapped(line, stack) for line in text.removesuffix("\n").split("\n")) + "\n"
