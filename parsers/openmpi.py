@@ -272,7 +272,7 @@ _BTL = re.compile(
 )
 _PMLS = frozenset(("ob1", "ucx", "cm", "yalla", "bfo", "csum"))
 #: Before 2.0 nothing else tells the mtl (mtl_base_component.c); of what prints such lines only mtl has these.
-_MTLS = frozenset(("psm", "psm2"))
+_MTLS = frozenset(("psm", "psm2", "mxm"))
 _SELECTED = re.compile(r"select: component (\w{1,40}) selected")
 _PML_CHECK = re.compile(
     r"check:select: checking my pml (\w{1,40}) against process \[\[(\d{1,10}),\d{1,10}\],\d{1,9}\] pml \w"

@@ -74,7 +74,7 @@ def test_the_selected_pml(component: str) -> None:
     assert fact.component == component
 
 
-@pytest.mark.parametrize("component", ["psm", "psm2"])
+@pytest.mark.parametrize("component", ["psm", "psm2", "mxm"])
 def test_the_selected_mtl_before_2_0(component: str) -> None:
     fact = only(f"{WHO}select: component {component} selected")
     assert isinstance(fact, openmpi.Mtl)

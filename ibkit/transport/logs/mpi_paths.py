@@ -66,7 +66,9 @@ class Paths:
 
     def selected(self) -> list[Path]:
         """What processes say of their endpoints."""
-        found = [*self.endpoint_paths(), *self._matching_paths(), *self._openib_paths()]
+        matching = [*self._matching_paths()]
+        found = [*self.endpoint_paths(), *matching, *self._openib_paths()]
+        found += self._unmatched_paths() if matching else ()
         found = found or list(self._supported_paths())
         if all(path.b is not None for path in found):
             found += self._nameless_paths() or (path for path in self._broken_paths() if path.b is None)
@@ -227,9 +229,16 @@ class Paths:
     # -- PSM2, libfabric, openib
 
     def _matching_paths(self) -> Iterator[Path]:
-        """Pml cm: PSM2 is Omni-Path, libfabric is what its provider is."""
+        """Pml cm: PSM2 is Omni-Path, MXM is verbs, libfabric is what its provider is. Pml yalla is MXM.
+
+        MXM has no other way to another host: its modules are SELF, SHM and RDMA (ompi/mca/mtl/mxm/mtl_mxm.c of 1.6).
+        """
         for process in self._processes:
-            if process.pml is None or process.pml[0] != "cm":
+            if process.pml is None or process.pml[0] not in ("cm", "yalla"):
+                continue
+            if has_mxm(process):
+                mark = (process.mtl or process.pml)[1]
+                yield Path(self._host(process.host), None, "rdma", mark, "selection", needs_hosts=True)
                 continue
             provider = process.provider or next(
                 (known for known in self._evidence.providers if words.of_provider(known[0]) != "unknown"), None
@@ -240,6 +249,14 @@ class Paths:
                 provider = self._evidence.psm3.get(process.host)
             if provider is not None and (word := words.of_provider(provider[0])) not in ("shm", "unknown"):
                 yield Path(self._host(process.host), None, word, provider[1], "selection", needs_hosts=True)
+
+    def _unmatched_paths(self) -> Iterator[Path]:
+        """Of ranks that chose ob1 while others chose a matching layer: by what they send is not told, and these two do
+        not talk to each other.
+        """
+        for process in self._processes:
+            if process.pml and process.pml[0] in BTL_PMLS and not process.btls and not process.openib:
+                yield Path(self._host(process.host), None, "unknown", process.pml[1], "selection", needs_hosts=True)
 
     def _openib_paths(self) -> Iterator[Path]:
         """Openib without a word about peers: it carries them, as its exclusivity is above that of TCP.
@@ -341,6 +358,12 @@ def _linked(paths: list[Path]) -> list[Path]:
 
 def _ends_of(path: Path) -> frozenset[str | None]:
     return frozenset((None,)) if path.b is None else frozenset((path.a, path.b))
+
+
+def has_mxm(process: MpiProcess) -> bool:
+    """Whether a process has chosen Mellanox's MXM, as its pml or below pml cm."""
+    pml, mtl = process.pml, process.mtl
+    return pml is not None and (pml[0] == "yalla" or (pml[0] == "cm" and mtl is not None and mtl[0] == "mxm"))
 
 
 def _carrier(uses: list[BtlUse]) -> BtlUse | None:

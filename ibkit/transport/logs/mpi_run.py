@@ -17,7 +17,7 @@ from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.mpi import Evidence, MpiProcess
-from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths
+from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
 from ibkit.transport.logs.mpi_runs import Parts
 from ibkit.transport.logs.sizes import Known
 from ibkit.transport.reasons import reason_of, reasons
@@ -234,7 +234,7 @@ class Run:
         local = [path for path in paths if path.b is not None]
         processes = self._parts.processes
         silent = (self._ranks() or 0) - sum(
-            1 for p in processes if p.endpoints or p.mtl or p.openib or p.provider or p.support
+            1 for p in processes if p.endpoints or p.mtl or p.openib or p.provider or p.support or has_mxm(p)
         )
         if silent > 0 and paths and not self._parts.tables and not all(path.is_partial for path in paths):
             self._tell_silent(silent)
