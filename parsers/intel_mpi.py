@@ -27,6 +27,9 @@ _PLACE = re.compile(
 )
 #: The tuning file of the fabrics in use: ``tuning_skx_shm-ofi.dat``; and the fabrics themselves.
 _TUNING = re.compile(r'Load tuning file: "[^"]{0,400}/tuning_\w{1,40}_(shm-ofi|shm|ofi)[\w.-]{0,100}"')
+#: Since 2021.10 or so: ``===== NIC pinning on HOST =====``, ``Rank    Pin nic``, and a row for each rank of that host.
+_NIC_HEAD = re.compile(r"Rank {1,20}Pin nic\Z")
+_NIC_ROW = re.compile(r"(\d{1,7}) {1,20}([A-Za-z][\w.:@-]{0,63})\Z")
 _SETTING = re.compile(r"(I_MPI_\w{1,80}|FI_\w{1,80})=(\S.{0,400}|)\Z")
 _TMI = re.compile(r"TMI provider initialized: (\w{1,20})")
 #: "trying to open DAPL provider ..." is what it tries; this is what it has opened.
@@ -46,8 +49,27 @@ def worth(form: bytes) -> int:
     return CONTEXT if _SHAPES.search(form) else IGNORE
 
 
+class Reader:
+    """Reads the lines of one stream; remembers whether the table of the ranks' NICs is being printed."""
+
+    def __init__(self) -> None:
+        self._is_nics = False
+
+    def read(self, line: Line) -> Iterator[Version | Provider | RankPlace | SharedMemory | Setting | Failure]:
+        """What the line says. Never raises."""
+        yield from read(line)
+        if not (found := _STARTUP.search(line.text)):
+            return
+        text = found["text"].rstrip()
+        if self._is_nics and (row := _NIC_ROW.match(text)):
+            said = Said(line.number, line.raw, None, None, line.rank)
+            yield RankPlace(said, NAME, int(row.group(1)), nic=row.group(2))
+        else:
+            self._is_nics = _NIC_HEAD.match(text) is not None
+
+
 def read(line: Line) -> Iterator[Version | Provider | RankPlace | SharedMemory | Setting | Failure]:
-    """What the line says. Never raises."""
+    """What the line says by itself. Never raises."""
     text = line.text
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _STARTUP.search(text):

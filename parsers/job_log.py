@@ -90,7 +90,7 @@ class JobLog:
 _MAX_SHAPES = 10_000
 #: Readers for which each line stands alone.
 _STATELESS = (
-    verbs_messages, intel_mpi, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes,
+    verbs_messages, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes,
     job_ends,
 )  # fmt: skip
 
@@ -102,12 +102,14 @@ class _Readers:
         self._of_nccl = nccl.Reader()
         self._of_openmpi = openmpi.Reader()
         self._of_ucx = ucx.Reader()
+        self._of_intel = intel_mpi.Reader()
         self._of_settings = job_settings.Reader()
         self._of_allocations = allocations.Reader()
         self._all: tuple[tuple[Callable[[bytes], int], Callable[[Line], Iterator[Fact]]], ...] = (
             (nccl.worth, self._of_nccl.read),
             (openmpi.worth, self._of_openmpi.read),
             (ucx.worth, self._of_ucx.read),
+            (intel_mpi.worth, self._of_intel.read),
             *((reader.worth, reader.read) for reader in _STATELESS),
             (job_settings.worth, self._of_settings.read),
             (allocations.worth, self._of_allocations.read),
@@ -127,7 +129,9 @@ class _Readers:
 
     def finish(self) -> Iterator[Fact]:
         """What was not ended when the stream did."""
+        yield from self._of_nccl.finish()
         yield from self._of_openmpi.finish()
+        yield from self._of_ucx.finish()
         yield from self._of_allocations.finish()
 
     def read_open(self, line: Line) -> tuple[list[Fact], list[Fact]]:
@@ -268,6 +272,7 @@ _WORTH: tuple[Callable[[bytes], int], ...] = (
     nccl.worth,
     openmpi.worth,
     ucx.worth,
+    intel_mpi.worth,
     *(reader.worth for reader in _STATELESS),
     job_settings.worth,
     allocations.worth,

@@ -303,3 +303,23 @@ def test_no_line_makes_a_reader_raise(parts: list[str]) -> None:
     line = to_line(1, "".join(parts).encode("utf-8", "replace"))
     for reader in READERS:
         list(reader.read(line))
+
+
+def test_the_nics_of_intel_mpis_ranks() -> None:
+    lines = [
+        "[0] MPI startup(): 0       ib0",  # behind no head of such a table
+        "[0] MPI startup(): ===== NIC pinning on n01 =====",
+        "[0] MPI startup(): Rank    Pin nic",
+        "[0] MPI startup(): 0       ib0",
+        "a line of the program",
+        "[0] MPI startup(): 1       mlx5_0",
+        "[0] MPI startup(): ===== CPU pinning =====",
+        "[0] MPI startup(): 2       ib0",
+    ]
+    reader = intel_mpi.Reader()
+    found = [fact for number, text in enumerate(lines, 1) for fact in reader.read(to_line(number, text.encode()))]
+    assert [(fact.said.line, *fact[1:]) for fact in found] == [
+        (4, "Intel MPI", 0, None, None, "ib0"),
+        (6, "Intel MPI", 1, None, None, "mlx5_0"),
+    ]
+    assert all(intel_mpi.worth(shape(text.encode())) != IGNORE for text in lines if "MPI startup" in text)

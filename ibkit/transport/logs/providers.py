@@ -190,7 +190,7 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         count = 1
     elif count == 1 and group.places and not group.is_shared_only and not _is_whole(group, context):
         count = None  # ranks whose rows are missing may be elsewhere
-    ranks = max([place.rank + 1 for place, _ in group.places] + [context.ranks or 0]) or None
+    ranks = max([place.rank + 1 for place, _ in group.places if not _is_nic_only(place)] + [context.ranks or 0]) or None
     carriers = _carriers(group.providers)
     named = {_word(provider): (provider, mark) for provider, mark in carriers}
     built = [(provider, mark) for provider, mark in carriers if mpi_builds.is_build(provider)]
@@ -244,14 +244,20 @@ def _is_whole(group: Group, context: Context) -> bool:
     Where nothing tells how many these are: the rows begin with rank 0, none is missing between them, and the log goes
     on behind the last one. It may have been read while the job still printed it.
     """
-    numbers = {place.rank for place, _ in group.places}
+    rows = [(place, mark) for place, mark in group.places if not _is_nic_only(place)]
+    numbers = {place.rank for place, _ in rows}
     if context.hosts == 1:
         return True
-    if numbers != set(range(len(numbers))):
+    if numbers != set(range(len(numbers))) or any(place.rank not in numbers for place, _ in group.places):
         return False
     if context.ranks is not None or context.hosts is not None:
         return context.ranks == len(numbers)
-    return _goes_on([mark for _, mark in group.places], context)
+    return bool(rows) and _goes_on([mark for _, mark in rows], context)
+
+
+def _is_nic_only(place: RankPlace) -> bool:
+    """Whether the row tells a rank's NIC and not where the rank is: Intel MPI has a table for each."""
+    return place.host is None and place.local_rank is None
 
 
 def _goes_on(marks: Sequence[Mark], context: Context) -> bool:
