@@ -290,7 +290,8 @@ _ANCHORS = tuple(
         # Open MPI
         b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"selected pml",
         b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics",
-        b"attributes for", b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ",
+        b"attributes for", b"device context for",
+        b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ",
         b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
         b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",
@@ -301,7 +302,7 @@ _ANCHORS = tuple(
         b"horovod", b"Intel", b"TMI provider", b"fabric is not", b"library libdat", b"tmi.conf", b"getaddr_netdev",
         b"MEMLOCK", b"Local_rank", b"OFI addrinfo", b"OFI fi_getinfo", b"No ibverbs", b"HCA", b"IB device", b"rdma_iba",
         b"Using ibverbs", b"tcp, pci=", b"GLOO", b"FI_", b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun",
-        b"SLURM", b"PMI_", b"WORLD_SIZE",
+        b"SLURM", b"PMI_", b"WORLD_SIZE", b"valid libfabric", b"MVP_",
         b"LSB_HOSTS", b"LSB_MCPU", b" NodeList=", b"exec_host", b"executed on host", b"<8*", b"prun ",
         # PyTorch, Horovod
         b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",

@@ -45,7 +45,7 @@ _SHAPES = re.compile(
             b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"horovodrun",
             b"-mca ", b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", b"I_MPI_",
             b"FI_PROVIDER", b"FI_TCP_I", b"FI_SOCKETS_I", b"FI_UDP_I",
-            b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MV2_", b"GLOO_",
+            b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MVP_", b"MV2_", b"GLOO_",
             *(name.encode() + b"=" for name in _COUNTS),
         )
     )

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
+from ibkit.parsers.quotations import Speakers
 from ibkit.parsers.records import NamedTuple
 
 
@@ -77,7 +78,7 @@ _SHAPES = re.compile(
             b"max locked memory", b"Cannot allocate memory", b"ibv_open_device(", b"ibv_exp_query_device(",
             b"invalid comp_mask", b"valid pkey", b"specified pkey", b"IB ports found", b"is not active (state",
             b"find a gid", b"retry count exceeded on", b" (synd ", b"unhandled timeout", b"Endpoint Config #",
-            b"allocate memory pool", b"end completion with error: ",
+            b"allocate memory pool", b"end completion with error: ", b" transports/devices",
         )
     )
 )  # fmt: skip
@@ -115,9 +116,22 @@ class Reader:
 
     def __init__(self) -> None:
         self._tables: dict[tuple[str | None, int | None], _Table] = {}
+        self._speakers = Speakers()
 
     def read(self, line: Line) -> Iterator[UcxFact]:
-        """What the line says. Never raises."""
+        """What the line says, nothing where it is a quotation. Never raises."""
+        head = _HEAD.search(line.text)
+        if head is None or not self._speakers.is_quoted(line, line.text[: head.start()], (head["host"], head["pid"])):
+            yield from self._read(line)
+        for held in self._speakers.released():
+            yield from self._read(held)
+
+    def finish(self) -> Iterator[UcxFact]:
+        """What lines say that looked like quotations."""
+        for held in self._speakers.released(at_end=True):
+            yield from self._read(held)
+
+    def _read(self, line: Line) -> Iterator[UcxFact]:
         text = line.text
         said = None
         for head, part in segments(_HEAD, text):
@@ -204,6 +218,11 @@ _UNAVAILABLE = re.compile(
 )
 #: 1.2 to 1.6, of each name in UCX_NET_DEVICES that no component has.
 _OLD_UNAVAILABLE = re.compile(r"Device (\S{1,80}) is not available\Z")
+#: Nothing is left of all that was asked for (ucp_context.c; "No matching" in 1.2). Of devices that are named all lack.
+_NOTHING_LEFT = re.compile(
+    r"[Nn]o (?:matching|usable) transports/devices,? (?:using|\(?asked) (?:(?P<kinds>\S{1,200}(?: transports)?) on )?"
+    r"network:(?P<names>[\w.:,@-]{1,100})"
+)
 _UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
 _OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
 _ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
@@ -227,6 +246,9 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail(topic, device=found["names"].replace("'", ""), detail=found["offered"])
     elif found := _OLD_UNAVAILABLE.match(text):
         yield fail("device-missing", device=found.group(1))
+    elif found := _NOTHING_LEFT.match(text):
+        if _asks_for_verbs(found["kinds"]):
+            yield fail("device-missing", device=found["names"])
     elif _UNREACHABLE.match(text):
         yield fail("unreachable", level in ("ERROR", "FATAL"))
     elif found := _OPEN.search(text):
@@ -254,3 +276,9 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail("broken", level in ("ERROR", "FATAL"))
     elif "unhandled timeout" in text:
         yield fail("connection-lost", level in ("ERROR", "FATAL"))
+
+
+def _asks_for_verbs(kinds: str | None) -> bool:
+    """Whether these kinds of transports, or all where none are named, hold one for HCAs."""
+    families = {kind.split("_")[0] for kind in (kinds or "all").split(" ")[0].split(",")}
+    return bool(families & {"all", "ib", "rc", "ud", "dc"})

@@ -140,6 +140,12 @@ def leaves_sockets(setting: Setting) -> bool:
     )
 
 
+def asks_for_ucx(setting: Setting) -> bool:
+    """MPICH's choice of its network module, in all the names that it and MVAPICH have for it."""
+    name = setting.name.removeprefix("MPIR_CVAR_").removeprefix("MPICH_").removeprefix("MVP_")
+    return name == "CH4_NETMOD" and setting.value.strip().lower() == "ucx"
+
+
 def asks_for_mlx(setting: Setting) -> bool:
     """Intel MPI's provider that is UCX."""
     return setting.name in ("FI_PROVIDER", "I_MPI_OFI_PROVIDER") and setting.value.strip().lower() == "mlx"

@@ -116,6 +116,14 @@ def test_version() -> None:
             "rc,ud",
         ),
         (WARN + "transport 'ib' is not available", "transport-missing", False, "ib"),  # 1.6
+        (
+            ERROR + "no usable transports/devices (asked rc,ud on network:mlx5_9:1,mlx5_8:1 )",
+            "device-missing",
+            False,
+            "mlx5_9:1,mlx5_8:1",
+        ),
+        (ERROR + "No usable transports/devices, asked network:mlx5_9:1 ", "device-missing", False, "mlx5_9:1"),  # 1.6
+        (ERROR + "No matching transports/devices, using ib on network:mlx5_9:1 ", "device-missing", False, "mlx5_9:1"),
         (WARN + "device 'mlx5_0:1' is not available", "device-missing", False, "mlx5_0:1"),
         (
             ERROR + "no active messages transport to <no debug data>: self/memory - Destination is unreachable",
@@ -259,3 +267,10 @@ def test_the_message_by_which_a_process_ends_tells_the_link_layer() -> None:
     )
     assert isinstance(link, ucx.DeviceLink) and link[1:] == ("mlx5_0:1", "IB")
     assert isinstance(lost, Failure) and (lost.topic, lost.is_fatal, lost.host) == ("broken", True, "n01")
+
+
+@pytest.mark.parametrize(
+    "asked", ["rc,ud on all devices", "all devices", "tcp on network:mlx5_0:1 ", "tcp on network:eth9 "]
+)
+def test_what_was_asked_for_may_name_no_device_of_verbs(asked: str) -> None:
+    assert not facts(ERROR + f"no usable transports/devices (asked {asked})")

@@ -8,6 +8,7 @@ from support.job_logs import SOCKET, bml_lines, judged, layer_of, nccl_lines, re
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.settings import (
     asks_for_tcp,
+    asks_for_ucx,
     denies_shared_memory,
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
@@ -186,3 +187,22 @@ def test_without_verbs_intel_mpi_still_has_mlx() -> None:
     assert asks_for_tcp(without, has_mlx=False)
     assert not asks_for_tcp(without)
     assert asks_for_tcp(setting("FI_PROVIDER", "^verbs,mlx"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "asks"),
+    [
+        ("MPIR_CVAR_CH4_NETMOD", "ucx", True),
+        ("MPICH_CH4_NETMOD", "UCX", True),
+        ("MVP_CH4_NETMOD", "ucx", True),
+        ("MPIR_CVAR_CH4_NETMOD", "ofi", False),
+        ("MPIR_CVAR_CH4_SHM", "ucx", False),
+    ],
+)
+def test_the_module_that_mpich_is_told_to_use(name: str, value: str, asks: bool) -> None:
+    assert asks_for_ucx(setting(name, value)) is asks
+
+
+def test_only_intel_mpi_has_a_fall_back_fabric() -> None:
+    layer = layer_of(judged(text(["dapl fabric is not available and fallback fabric is not enabled"])), "mpi")
+    assert (layer.runtime, layer.verdict, layer.status) == ("Intel MPI", "none", "aborted")

@@ -180,6 +180,8 @@ class Run:
             return "Open MPI", versions.get("Open MPI")
         if any(failure.runtime == "mvapich2" for failure, _ in self._parts.failures):
             return "MVAPICH2", versions.get("MVAPICH2")
+        if any(failure.topic == "no-fabric" for failure, _ in self._parts.failures):
+            return "Intel MPI", versions.get("Intel MPI")
         for name in (*foreign, "MPICH"):
             if name in versions or name in foreign:
                 return name, versions.get(name)

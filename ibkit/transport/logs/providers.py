@@ -20,7 +20,7 @@ from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import Launches
 from ibkit.transport.reasons import reason_of, reasons
-from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, denies_shared_memory
+from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, asks_for_ucx, denies_shared_memory
 
 _LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
 #: The old fabrics of Intel MPI, MVAPICH2's channel; all others are providers of libfabric. dapl and ofa are verbs; tmi
@@ -331,7 +331,8 @@ def _of_mlx(why: Mapping[str, list[tuple[Mark, str]]], context: Context) -> dict
 
 def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str | None:
     """Why what is named may be another's, or may not be used: a build's line of one MPI beside the words of another
-    one; libfabric opened in Open MPI, which does so while it still chooses (mtl ofi, btl ofi).
+    one; libfabric opened in Open MPI, which does so while it still chooses (mtl ofi, btl ofi), or beside an MPICH that
+    is told to send with UCX.
     """
     signs = [failure.runtime for failure, _ in context.failures]
     signs += [setting.runtime for setting, _ in context.settings if setting.runtime != "ucx"]  # any site may set those
@@ -341,6 +342,10 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
         return f"{', '.join(sorted(others))} is named as well as a build of MPICH: {_LIVE_STEP}"
     if "Open MPI" in others and carriers and all(provider.runtime == "libfabric" for provider, _ in carriers):
         return f"Open MPI opens libfabric before it chooses: {_OPENMPI_STEP}"
+    if any(asks_for_ucx(setting) for setting, _ in in_force(context.settings)) and all(
+        provider.runtime == "libfabric" for provider, _ in carriers
+    ):
+        return "CH4_NETMOD=ucx: libfabric is not what MPICH sends with; run again with UCX_LOG_LEVEL=info"
     return None
 
 
