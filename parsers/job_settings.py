@@ -23,9 +23,12 @@ _RUNTIMES = (
 _COUNTS = frozenset(
     (
         "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "WORLD_SIZE",
-        "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
+        "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_NODES",
     )
 )  # fmt: skip
+#: ``2(x3),1``: two tasks on each of three nodes, one on the fourth.
+_PER_NODE = frozenset(("SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"))
+_TASKS = re.compile(r"\d{1,6}(?:\(x(\d{1,6})\))?\Z")
 _NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|I_MPI|FI|MPIR_CVAR|MPICH|MVP|MV2|GLOO|PSM3|PMI|SLURM|WORLD)_\w{1,80}"
 #: pdsh, clush and the launchers of training frameworks put the host before each line; a word of advice has no number.
 _HOST = r"(?:(?=[\w.-]{1,64}: )(?=[\w.-]*\d)[A-Za-z][\w.-]{0,63}: )?"
@@ -46,7 +49,7 @@ _SHAPES = re.compile(
             b"-mca ", b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", b"I_MPI_",
             b"FI_PROVIDER", b"FI_TCP_I", b"FI_SOCKETS_I", b"FI_UDP_I",
             b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MVP_", b"MV2_", b"GLOO_",
-            *(name.encode() + b"=" for name in _COUNTS),
+            *(name.encode() + b"=" for name in _COUNTS | _PER_NODE),
         )
     )
     # A line that goes on in the next one.
@@ -95,9 +98,21 @@ def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
     value = value.strip().strip("\"';")
     if name in _COUNTS:
         yield Setting(said, "job", name, value)
+    elif name in _PER_NODE and (nodes := _nodes(value)):
+        yield Setting(said, "job", "nodes", str(nodes))
     for prefix, runtime in _RUNTIMES:
         if name.startswith(prefix):
             yield Setting(said, runtime, name.removeprefix(prefix) if runtime == "ompi" else name, value)
+
+
+def _nodes(tasks: str) -> int:
+    """On how many nodes so many tasks each are; 0 where the list is none.
+
+    >>> _nodes("2(x3),1"), _nodes("36"), _nodes("2(x"), _nodes("")
+    (4, 1, 0, 0)
+    """
+    found = [_TASKS.match(part) for part in tasks.split(",")]
+    return 0 if None in found else sum(int(part.group(1) or 1) for part in found if part)
 
 
 _LAUNCHER = re.compile(r"(?:.*/)?(mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})?\Z")

@@ -31,3 +31,20 @@ def ranks(*texts: str) -> list[str]:
 )
 def test_the_program_s_own_options_are_no_numbers_of_ranks(command: str, count: list[str]) -> None:
     assert ranks(command) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SLURM_TASKS_PER_NODE=2(x3),1", [("nodes", "4")]),
+        ("export SLURM_STEP_TASKS_PER_NODE=36", [("nodes", "1")]),
+        ("SLURM_STEP_NUM_NODES=2", [("SLURM_STEP_NUM_NODES", "2")]),
+        ("SLURM_STEP_NUM_TASKS=8", [("SLURM_STEP_NUM_TASKS", "8")]),
+        ("SLURM_TASKS_PER_NODE=2(x", []),
+        ("SLURM_TASKS_PER_NODE=", []),
+        ("SLURM_TASKS_PER_NODE=2,,1", []),
+        ("SLURM_NTASKS_PER_NODE=2", []),  # what was asked for
+    ],
+)
+def test_what_slurm_tells_of_nodes_and_tasks(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(fact.name, fact.value) for fact in Reader().read(Line(1, text, text))] == found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ibkit.parsers.hostfile import Hosts
 from ibkit.parsers.job_facts import Allocation, Setting
 
-_NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"))
+_NODE_COUNTS = frozenset(("nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_STEP_NUM_NODES"))
 #: Lists of hosts by who says them, the closest to the ranks first. Slurm's do not tell how many ranks a host takes.
 _BY_SLURM = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "scontrol")
 _ALLOCATIONS = (
