@@ -352,6 +352,9 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
 def _is_over_infiniband(group: Group, provider: Provider, settings: Sequence[Setting]) -> bool:
     """Whether its sockets are on IPoIB interfaces: those that the ranks were given, else that which a setting names."""
     names = {place.nic for place, _ in group.places if place.nic}
+    told = {place.rank for place, _ in group.places if place.nic}
+    if names and any(place.rank not in told for place, _ in group.places):
+        return False  # the table of NICs was cut
     if not names:
         wanted = "I_MPI_TCP_NETMASK" if provider.detail == "fabric" else _INTERFACES.get(_core(provider.provider))
         names = {setting.value for setting in settings if setting.name == wanted}
