@@ -21,6 +21,11 @@ def clean(text: str, limit: int = 200) -> str:
     return re.sub(_UNSAFE, _escaped, text)
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 link``, ``1,024 links``."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _escaped(found: re.Match[str]) -> str:
     character = found.group()
     if "\udc80" <= character <= "\udcff":  # a byte of a file's name, where the locale has no letter for it

@@ -42,7 +42,10 @@ def judge_target(site: Site, target: str) -> JobVerdict:
     if os.path.lexists(target) or not TARGET.fullmatch(name):
         return judge(open_job(target))
     if site.origin.kind != "live":
-        raise IbkitError(f"{name}: a replay is of then; running processes are looked at live")
+        raise IbkitError(
+            f"{name}: processes can only be looked at where they run, and this is a recording of another time or host; "
+            "start `ibkit tui` without --from on the job's host, or give a log or a capture of the job"
+        )
     if not nodes.strip():
         return _judge_here(site, name)
     answer = judge_on_hosts(site.hosts[0].source, name, nodes.strip(), RSH, None, lambda _: None)

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.cli.resolve import age_text
+from ibkit.display import counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError, UnreadableInput
 from ibkit.export.cache import COLUMNS, cache_document, cache_rows
 from ibkit.model.address_cache import EXPIRED, NEGATIVE, OLD, Entry
@@ -114,7 +115,7 @@ def _build(args: argparse.Namespace) -> int:
         cache.put(built.entries)
     _print(args, sorted(built.entries), now, built.problems)
     print_problems(built.problems)
-    note(f"{len(built.entries)} entries were written to {args.cache}")
+    note(f"{counted(len(built.entries), 'entry was', 'entries were')} written to {args.cache}")
     return EXIT_OK if built.entries else EXIT_UNDECIDED
 
 
@@ -196,7 +197,7 @@ def _import(args: argparse.Namespace) -> int:
     with AddressCache(args.cache, make=True) as cache:
         cache.put(entries)
     print_problems(problems)
-    note(f"{len(entries)} entries were written to {args.cache}")
+    note(f"{counted(len(entries), 'entry was', 'entries were')} written to {args.cache}")
     if args.json or args.csv:
         _print(args, entries, now, problems)
     return EXIT_OK if entries else EXIT_UNDECIDED
@@ -213,7 +214,7 @@ def _clear(args: argparse.Namespace) -> int:
             gone = cache.remove(entry for entry in cache.all() if entry.state(now) in (OLD, EXPIRED, NEGATIVE))
         else:
             gone = cache.clear()
-    note(f"{gone} entries were removed from {args.cache}")
+    note(f"{counted(gone, 'entry was', 'entries were')} removed from {args.cache}")
     return EXIT_OK
 
 

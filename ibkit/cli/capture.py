@@ -16,6 +16,7 @@ from typing import Any
 
 from ibkit.cli.output import note, print_problems, print_table, site_of
 from ibkit.collectors.everything import record_site
+from ibkit.display import counted
 from ibkit.errors import EXIT_OK, IbkitError
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import CommandAnswer
@@ -87,7 +88,10 @@ def _watched(args: argparse.Namespace, site: Site) -> tuple[Recorded, Sequence[P
         raise IbkitError(f"{args.watch}: pid:N, slurm:JOBID or running")
     checked_window(args.window)
     watch, recorded = watch_live(
-        site, args.watch, args.window, lambda pids, seconds: note(f"watching {len(pids)} processes for {seconds:g} s")
+        site,
+        args.watch,
+        args.window,
+        lambda pids, seconds: note(f"watching {counted(len(pids), 'process', 'processes')} for {seconds:g} s"),
     )
     return recorded, watch.problems
 

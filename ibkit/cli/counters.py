@@ -18,6 +18,7 @@ from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.cli.seconds import seconds
 from ibkit.collectors.counters import READS, collect_counters
+from ibkit.display import counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.counters import (
     counters_columns,
@@ -127,7 +128,9 @@ def _verdict(fabric: FabricCounters) -> int:
     if doubt:
         note(f"whether no port has errors cannot be told: {doubt}")
         return EXIT_UNDECIDED
-    looked_at = _checked(fabric.sweeps) if fabric.sweeps else f"{len(fabric.ports)} ports were read"
+    looked_at = (
+        _checked(fabric.sweeps) if fabric.sweeps else f"{counted(len(fabric.ports), 'port was', 'ports were')} read"
+    )
     note(f"{looked_at}: no port has errors")
     return EXIT_OK
 

@@ -17,6 +17,7 @@ from ibkit.collectors.counters import PORT_TOOL, SWEEP_TOOL
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.comparison.change import Comparison
 from ibkit.comparison.whole import FABRIC, HOSTS, MANAGERS, PARTITIONS, View, compare
+from ibkit.display import counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.diff import COLUMNS, DIFFERENT, UNKNOWN, diff_document, diff_rows, verdict
 from ibkit.rules import collecting
@@ -85,10 +86,16 @@ def _print(comparison: Comparison) -> None:
     if rows:
         print_table(("KIND", "WHAT"), rows)
     compared = ", ".join(part.name.replace("-", " ") for part in comparison.parts if part.compared)
-    changes = len(comparison.changes)
-    note(f"{changes} {'difference' if changes == 1 else 'differences'} of {compared or 'nothing: no part is in both'}")
+    if compared:
+        note(f"{counted(len(comparison.changes), 'difference')} of {compared}")
+    else:
+        note("the two have nothing in common that could be compared:")
+        for missing in _missing(comparison):
+            note(f"  {missing}")
+        return
     if implied := sum(change.implied for change in comparison.changes):
-        note(f"{implied} of them follow from others and are not shown; --json has them")
+        follow = "of them follows from others and is" if implied == 1 else "of them follow from others and are"
+        note(f"{implied:,} {follow} not shown; --json has them")
     for why in list(dict.fromkeys(doubt.why for doubt in comparison.doubts))[:_MAX_REASONS]:
         note(f"not decided: {why}")
 

@@ -15,6 +15,7 @@ import sys
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_json, print_problems, site_of
 from ibkit.collectors.fabric import READS, collect_fabric
+from ibkit.display import counted
 from ibkit.errors import EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.dot import dot_lines
 from ibkit.export.graph import graph_document
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.writelines(f"{line}\n" for line in dot_lines(fabric, picture))
     if picture.folded != NOTHING:
         boxes = sum(box.kind == SWITCH for box in picture.boxes)
-        note(f"{fabric.number_of(SWITCH)} switches are folded into {boxes} boxes; --switches draws each")
+        folded = counted(fabric.number_of(SWITCH), "switch is", "switches are")
+        note(f"{folded} folded into {counted(boxes, 'box', 'boxes')}; --switches draws each")
     print_problems(fabric.problems)
     return EXIT_UNDECIDED if fabric.complete is False or not fabric.nodes else EXIT_OK

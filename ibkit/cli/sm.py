@@ -13,6 +13,7 @@ import argparse
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.subnet_manager import READS, collect_subnet_managers
+from ibkit.display import counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.subnet_manager import COLUMNS, sm_document, sm_rows
 from ibkit.model.subnet_manager import FINDINGS, SubnetManagers
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         shown = len(COLUMNS) if told else COLUMNS.index("activity_moving")
         print_table([column.upper() for column in COLUMNS[:shown]], [row[:shown] for row in sm_rows(managers)])
         for named in managers.named or ():
-            note(f"{named.ports} ports name LID {named.lid} as their subnet manager's")
+            note(f"{counted(named.ports, 'port names', 'ports name')} LID {named.lid} as their subnet manager's")
     print_problems(managers.problems)
     return exit_status(managers)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ibkit.comparison.change import Change, Doubt, Where, changed, one_sided
 from ibkit.comparison.identity import Swap, aligned, renamed, same_name, swaps
+from ibkit.display import counted
 from ibkit.model.fabric import ASIDES, FINDINGS, SWITCH, End, Fabric, FabricPort, Link, Node
 from ibkit.model.ids import prefix_text
 from ibkit.model.rates import generation, lanes, width_speed
@@ -24,7 +25,7 @@ def compare_fabrics(before: Fabric, after: Fabric) -> tuple[list[Change], list[D
     """All differences of two topologies."""
     before, after = aligned(before, after)
     if before.nodes and after.nodes and not before.nodes.keys() & after.nodes.keys() and not swaps(before, after):
-        text = f"no node is in both: {len(before.nodes)} nodes and {len(after.nodes)} others"
+        text = f"no node is in both: {counted(len(before.nodes), 'node')} and {counted(len(after.nodes), 'other')}"
         return [], [Doubt(NO_NODE_IN_BOTH, Where(), text, "these may be two fabrics")]
     return _Fabrics(before, after).compared()
 
@@ -98,7 +99,7 @@ class _Fabrics:
                         half_known += (port.lid is None) != (other.lid is None)
             half_known += old.type == SWITCH and (old.lid is None) != (new.lid is None)
         if half_known:
-            text = f"whether the LIDs of {half_known} ports changed"
+            text = f"whether the LIDs of {counted(half_known, 'port')} changed"
             self._doubts.append(Doubt("lids", Where(), text, "they have one in one of the two only, or it is not told"))
 
     # Links
@@ -156,7 +157,7 @@ class _Fabrics:
             was, is_now = ({"width": link.width, "speed": link.speed} for link in (old, later))
             self._changes.append(Change("rate-changed", self._at(old.a), was, is_now, text))
         if half_known:
-            text = f"whether width and speed of {half_known} links changed"
+            text = f"whether width and speed of {counted(half_known, 'link')} changed"
             self._doubts.append(Doubt("rates", Where(), text, "they are known in one of the two only"))
 
     def _at(self, end: End) -> Where:
@@ -262,7 +263,7 @@ def _at(fabric: Fabric, node: Node) -> str:
     if not peers:
         return ""
     if node.type == SWITCH:
-        return f" (with {len(peers)} links)"
+        return f" (with {counted(len(peers), 'link')})"
     return f" (at {_end_text(fabric, peers[0])}{f' and {len(peers) - 1} more' if len(peers) > 1 else ''})"
 
 

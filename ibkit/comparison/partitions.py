@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from ibkit.comparison.change import Change, Doubt, Where, changed
+from ibkit.display import counted
 from ibkit.model.partitions import Partitions, PortKeys
 
 
@@ -23,7 +24,7 @@ def compare_partitions(before: Partitions, after: Partitions) -> tuple[list[Chan
             cut += 1
     if not cut:
         return changes, []
-    text = f"whether the P_Keys of {cut} ports changed"
+    text = f"whether the P_Keys of {counted(cut, 'port')} changed"
     return changes, [Doubt("p-keys", Where(), text, "a part of their tables is missing")]
 
 
@@ -35,7 +36,7 @@ def only_in_one(before: Partitions, after: Partitions, nodes: Container[int] | N
     for only, which in ((old.keys() - new.keys(), "before"), (new.keys() - old.keys(), "now")):
         count = sum(nodes is None or node in nodes for node, _ in only)
         if count:
-            text = f"whether the P_Keys of {count} ports changed"
+            text = f"whether the P_Keys of {counted(count, 'port')} changed"
             yield Doubt("p-keys", Where(), text, f"their tables are there only {which}")
 
 

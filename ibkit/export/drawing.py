@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ibkit.display import clean
+from ibkit.display import counted as of_number
 from ibkit.model.fabric import AGGREGATION_NODE, CHANNEL_ADAPTER, ROUTER, SWITCH, UNKNOWN_TYPE, Fabric
 from ibkit.model.link_grade import SLOW, SUSPECTED
 from ibkit.model.picture import LEVELS, PODS, Box, Line, Picture
@@ -104,7 +105,9 @@ def caption(fabric: Fabric, picture: Picture, usual: Usual) -> list[str]:
     if not fabric.nodes:
         return ["nothing was seen"]
     kinds = [kind for kind in _NOUNS if fabric.number_of(kind)]
-    told = [", ".join(counted(kind, fabric.number_of(kind)) for kind in kinds) + f", {len(fabric.links)} links"]
+    told = [
+        ", ".join(counted(kind, fabric.number_of(kind)) for kind in kinds) + f", {of_number(len(fabric.links), 'link')}"
+    ]
     if fabric.complete is False:
         told.append("INCOMPLETE: something is known to be missing")
     elif fabric.complete is None:

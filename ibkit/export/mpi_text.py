@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
-from ibkit.display import clean
+from ibkit.display import clean, counted
 from ibkit.export.mpi_sentence import LAYERS, sentence
 from ibkit.export.mpi_steps import layer_step, name_of_groups
 from ibkit.model.host_matrix import Cell, Matrix, fold
@@ -42,7 +42,7 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
     quoted: set[str] = set()
     for layer in answer.layers[:_SHOWN_LAYERS]:
         yield "", 0
-        yield _heading(layer), 4
+        yield _heading(layer, several=len(answer.layers) > 1), 4
         matrix = fold(layer)
         for text in _table(matrix, layer):
             yield text, 6
@@ -70,10 +70,13 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
         yield f"more about {'it' if len(ids) == 1 else 'them'}: ibkit check-mpi-transport --explain {ids[0]}", 2
 
 
-def _heading(layer: Layer) -> str:
+def _heading(layer: Layer, *, several: bool) -> str:
+    """What ran where. Of several, running jobs go by a process of theirs, runs of a log by their number."""
     runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word))
     name = runtime or LAYERS.get(layer.layer, layer.layer)
     run = f" run {layer.job}" if layer.job > 1 else ""
+    if layer.process is not None:
+        run = f" job {clean(layer.process)}" if several else ""
     ranks = "ranks not known" if layer.ranks is None else f"{layer.ranks:,} rank{'s' if layer.ranks != 1 else ''}"
     if not layer.hosts:
         hosts = "hosts not known"
@@ -146,16 +149,16 @@ def _row(matrix: Matrix, center: int, cells: list[Cell], layer: Layer) -> str:
         where = f"{name_of_groups(matrix, [center])} - all {'hosts' if center in others else 'other hosts'}"
     else:
         where = f"{name_of_groups(matrix, min([center], others))} - {name_of_groups(matrix, max([center], others))}"
-    return f"{where}: {cells[0].transport} ({_known(cells)} pairs of hosts)"
+    return f"{where}: {cells[0].transport} ({_known(cells)})"
 
 
 def _left(cells: list[Cell]) -> str:
-    return f"in other places: {cells[0].transport} ({_known(cells)} pairs of hosts)"
+    return f"in other places: {cells[0].transport} ({_known(cells)})"
 
 
 def _known(cells: list[Cell]) -> str:
     pairs, possible = sum(cell.pairs for cell in cells), sum(cell.possible for cell in cells)
-    return f"{pairs:,} of {possible:,}" if pairs < possible else f"{pairs:,}"
+    return f"{f'{pairs:,} of ' if pairs < possible else ''}{counted(possible, 'pair of hosts', 'pairs of hosts')}"
 
 
 def _inside(matrix: Matrix, layer: Layer) -> Iterator[str]:

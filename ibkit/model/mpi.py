@@ -61,7 +61,9 @@ class Reason(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One independent data path of one job: ``layer`` is mpi, nccl or gloo. ``remarks`` spoil nothing (peermem)."""
+    """One independent data path of one job: ``layer`` is mpi, nccl or gloo. ``remarks`` spoil nothing (peermem).
+    ``process`` is a job of running processes by its first one: ``pid:4711``.
+    """
 
     layer: str
     verdict: str
@@ -75,6 +77,7 @@ class Layer(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     next_step: str | None = None
     remarks: tuple[Reason, ...] = ()
+    process: str | None = None
 
 
 class JobVerdict(NamedTuple):

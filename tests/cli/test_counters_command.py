@@ -59,7 +59,7 @@ def test_no_errors_are_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     (tmp_path / "page.txt").write_text(page)
     status, out, err = run(capsys, "--from", tmp_path / "page.txt", "--errors")
     assert (status, len(out.splitlines())) == (0, 1)
-    assert "1 ports were read: no port has errors" in err
+    assert "1 port was read: no port has errors" in err
 
 
 @pytest.mark.parametrize("name", ["perfquery/loop-extended", "ibqueryerrors/counters-report"])

@@ -243,7 +243,7 @@ def test_tables_of_one_side_only_are_told_of_nodes_that_are_in_both() -> None:
     fabric = Fabric({node.guid: node}, (), True)
     old, new = Partitions((table(0xFFFF), table(0xFFFF, guid=2))), Partitions((table(0xFFFF),))
     (doubt,) = compare(View("before", fabric, partitions=old), View("after", fabric, partitions=new)).doubts
-    assert (doubt.kind, doubt.text) == ("p-keys", "whether the P_Keys of 1 ports changed")
+    assert (doubt.kind, doubt.text) == ("p-keys", "whether the P_Keys of 1 port changed")
 
 
 def test_two_hosts_are_not_compared() -> None:

@@ -24,6 +24,7 @@ from ibkit.cli.main import main
 from ibkit.collectors.job_samples import SOCKETS, watch_job
 from ibkit.collectors.ranks import ranks_of_process, ranks_of_slurm_job
 from ibkit.errors import UnreadableInput
+from ibkit.export.mpi_text import lines
 from ibkit.model.mpi import JobVerdict
 from ibkit.sources.base import CommandAnswer, Entry
 from ibkit.transport.live.verdict import judge_watches
@@ -360,6 +361,9 @@ def test_another_jobs_rank_that_may_not_be_looked_at_is_no_obstacle() -> None:
     answer = judge_watches("running", [watch_job("nodea", "running", now, now, lambda _: 2.0)])
     assert [(layer.verdict, layer.ranks) for layer in answer.layers] == [("unknown", None), ("shm", 2)]
     assert "as root" in (answer.layers[0].next_step or "")
+    told = [line for line in lines(answer) if "rank" in line and line[:1].strip()]
+    assert [line.split(" (")[0].partition(" job ")[2] for line in told if " job " in line] == ["pid:77", "pid:89"]
+    assert not any(" run " in line for line in told), "each is a job of its own, and the first run of it"
 
 
 def test_a_threads_number_is_its_processs() -> None:

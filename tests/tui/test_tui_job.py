@@ -214,3 +214,26 @@ def test_a_log_alone_is_judged() -> None:
     assert (verdict.verdict, verdict.status) == ("ib", "as-expected")
     assert {item.file for item in verdict.evidence} == {str(log)}
     assert STATUS_LEVELS[verdict.status] == OK
+
+
+async def test_processes_cannot_be_asked_for_in_a_recording_and_it_says_what_can() -> None:
+    app = IbkitApp(open_site(str(FAT_TREE)), page="jobs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        tui = Driver(app, pilot)
+        await settled(tui)
+        await tui.press("o")
+        await tui.type("pid:4711")
+        await tui.press("enter")
+        await settled(tui)
+        assert "pid:4711: processes can only be looked at where they run" in tui.words
+        assert "start `ibkit tui` without --from on the job's host, or give a log or a capture of the job" in tui.words
+
+
+def test_running_jobs_are_told_apart_by_a_process_of_theirs() -> None:
+    layers = (
+        Layer("mpi", "tcp", "fallback", 1, process="pid:89"),
+        Layer("mpi", "shm", "as-expected", 2, process="pid:7"),
+    )
+    text = "\n".join(map(plain, page(JobVerdict("running", "mixed", "fallback", layers))))
+    assert "job pid:89, mpi  TCP" in text
+    assert "job pid:7, mpi  shared memory" in text

@@ -99,6 +99,13 @@ def test_many_incidents_of_one_rule_are_one_line_with_their_number() -> None:
     assert told == ["R05 slow-link: 7 incidents, the first one: it is slow"]
 
 
+def test_what_an_incident_holds_is_told_by_rule_and_number() -> None:
+    """The other findings of the same cause have no line of their own, and one of them may be what is looked for."""
+    lane = SLOW._replace(what="one lane", rule="R06", name="one-lane")
+    (told,) = [n.what for n in overview(judged(SLOW._replace(members=(lane, lane, SLOW)))).notices if "R05" in n.what]
+    assert told == "R05 it is slow (and 3 more of the same cause: 2 R06 one-lane, 1 R05 slow-link)"
+
+
 def test_information_is_no_warning() -> None:
     assert {p.caption: p.level for p in overview(judged(SLOW._replace(severity=INFO))).parts}["check"] == level.INFO
 

@@ -85,7 +85,7 @@ def test_the_pages_of_rows() -> None:
     assert "0x7fff full" in group
     assert "h1" in group
     assert "a part of the table is missing" in "\n".join(map(plain, group_page(view, view.torn[0])))
-    assert "1 limited members" in "\n".join(map(plain, group_page(view, view.found[0])))
+    assert "1 limited member" in "\n".join(map(plain, group_page(view, view.found[0])))
 
 
 # -- routes
@@ -110,7 +110,7 @@ def test_holes_and_what_is_not_known() -> None:
     assert by_name[guid("s1")].level == CRITICAL
     assert by_name[guid("s2")].values[2:5] == (None, None, 5)
     assert by_name[guid("s2")].level == UNKNOWN
-    assert "tables of 1 switches (not of all switches), 5 LIDs" in plain(view.head()[0])
+    assert "tables of 1 switch (not of all switches), 5 LIDs" in plain(view.head()[0])
 
 
 def test_exits_lead_to_their_neighbours_and_holes_come_first() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ibkit.display import counted
 from ibkit.model.host import GidEntry, Hca, HcaPort, HostHcas
 from ibkit.model.host_findings import findings
 from ibkit.model.ids import PKey
@@ -204,7 +205,7 @@ def summary(host: HostHcas) -> str:
     about = f": {', '.join(kinds)}" if kinds else ""
     unread = sum(1 for hca in host.hcas if hca.error is not None)
     also = f"; {unread} cannot be read" if unread else ""
-    devices = "1 device" if len(host.hcas) == 1 else f"{len(host.hcas)} devices"
+    devices = counted(len(host.hcas), "device")
     return f"{len(active)} of {len(ports)} ports Active on {devices}{about}{also}"
 
 

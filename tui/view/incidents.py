@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ibkit.display import counted
 from ibkit.model.findings import SEVERITIES, Diagnosis, Finding, LookedAt
 from ibkit.model.ids import Guid
 from ibkit.rules import catalogue
@@ -71,10 +73,10 @@ def line_of(sample: Diagnosed) -> PartLine:
         for severity in SEVERITIES
         if (number := sum(one.severity == severity for one in diagnosis.findings))
     ]
-    text = f"{_count(len(diagnosis.findings), 'incident')}: {', '.join(counts)}" if counts else "no incident"
+    text = f"{counted(len(diagnosis.findings), 'incident')}: {', '.join(counts)}" if counts else "no incident"
     text += f"; {len(diagnosis.waived)} waived" if diagnosis.waived else ""
     undecided = open_rules(diagnosis)
-    text += f"; {_count(undecided, 'rule')} not decided" if undecided else ""
+    text += f"; {counted(undecided, 'rule')} not decided" if undecided else ""
     worst = max((level_of(one) for one in diagnosis.findings), default=OK)
     return PartLine("check", max(worst, OK if is_decided(diagnosis, PARTS) else UNKNOWN), text)
 
@@ -121,8 +123,7 @@ def _is_of(finding: Finding, host: str) -> bool:
 
 
 def _more(finding: Finding) -> str:
-    return f" (and {len(finding.members)} more of the same cause)" if finding.members else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """What follows from the same cause, which is told nowhere else on the overview: how many of which rule."""
+    kinds = Counter(f"{one.rule} {one.name}" for one in finding.members)
+    told = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    return f" (and {len(finding.members)} more of the same cause: {told})" if finding.members else ""

@@ -57,7 +57,7 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
     level = status_level(layer.status)
     several_jobs = any(other.job != layer.job for other in verdict.layers)
     runtime = " ".join(part for part in (layer.runtime, layer.version) if part) or "runtime not known"
-    job = f"job {layer.job}, " if several_jobs else ""
+    job = f"job {layer.process or layer.job}, " if several_jobs else ""
     lines = [marked(level, span(f"{job}{layer.layer}", "heading"))]
     if len(verdict.layers) > 1:
         lines = [(*lines[0], span(f"  {said(layer, with_reasons=False)}", word(level)))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ibkit.display import counted
 from ibkit.model.host_matrix import Cell, Group, Matrix
 from ibkit.model.mpi import Evidence, Layer, Pair
 from ibkit.tui.view.cells import padded, widest
@@ -90,12 +91,15 @@ def cell_lines(matrix: Matrix, row: int, column: int) -> list[Line]:
     one, other = matrix.groups[row], matrix.groups[column]
     cell = matrix.cell(row, column)
     lines = [line(span(f" {_count(one)}  x  {_count(other)}", "heading"))]
-    known = f"{cell.pairs:,} of {cell.possible:,} pairs of hosts are known" if cell.possible else "one host"
+    of_all = counted(cell.possible, "pair of hosts is", "pairs of hosts are")
+    known = f"{cell.pairs:,} of {of_all} known" if cell.possible else "one host"
     between = cell.transport if cell.pairs else "not known"
     lines.append(line(" between hosts  ", span(between), span(f"   {known}", "dim")))
     if row == column:
         inside = next((cell for cell in matrix.on_host if cell.row == row), None)
-        told = f"{inside.transport}, on {inside.pairs:,} of {inside.possible:,} hosts" if inside else "not known"
+        told = (
+            f"{inside.transport}, on {inside.pairs:,} of {counted(inside.possible, 'host')}" if inside else "not known"
+        )
         lines.append(line(" inside a host  ", span(told)))
     return lines
 
@@ -125,7 +129,7 @@ def pair_lines(pair: Pair) -> list[Line]:
 def group_lines(matrix: Matrix, layer: Layer) -> list[Line]:
     """What the matrix is of, and how to read it."""
     note = "x - | y: inside a host y; *: not all pairs are known; arrows choose a cell"
-    counts = f" {layer.layer}: {len(layer.hosts):,} hosts in {len(matrix.groups):,} groups"
+    counts = f" {layer.layer}: {counted(len(layer.hosts), 'host')} in {counted(len(matrix.groups), 'group')}"
     return [heading(counts), line(span(f" {note}", "dim")), BLANK]
 
 
@@ -146,4 +150,4 @@ def _aligned(texts: Sequence[object], widths: Sequence[int]) -> str:
 
 
 def _count(group: Group) -> str:
-    return f"{_cut(group.name, 60)} ({len(group.hosts):,} {'host' if len(group.hosts) == 1 else 'hosts'})"
+    return f"{_cut(group.name, 60)} ({counted(len(group.hosts), 'host')})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ibkit.display import clean
+from ibkit.display import clean, counted
 from ibkit.parsers.records import NamedTuple
 from ibkit.tui.snapshot import ON_REQUEST, Reading, Snapshot
 from ibkit.tui.view.cells import padded, widest
@@ -153,7 +153,7 @@ def _undecided(snapshot: Snapshot) -> str:
     from ibkit.tui.view import incidents
 
     number = incidents.open_rules(sample.diagnosis)
-    return f"; {number} {'rule' if number == 1 else 'rules'} could not be decided" if number else ""
+    return f"; {counted(number, 'rule')} could not be decided" if number else ""
 
 
 def _changes(snapshot: Snapshot, found: list[Notice]) -> list[PartLine]:
@@ -208,7 +208,7 @@ def _many_hosts(snapshot: Snapshot, lines: list[PartLine]) -> PartLine:
     active = sum(1 for port in ports if condition(port) == ACTIVE)
     unseen = sum(1 for value in values if not host.is_seen(value))
     text = f"{active} of {len(ports)} ports Active on {len(lines)} hosts"
-    text += f"; {unseen} hosts show no device" if unseen else ""
+    text += f"; {counted(unseen, 'host shows', 'hosts show')} no device" if unseen else ""
     if len(values) < len(lines):
         return PartLine("hosts", None, f"{len(values)} of {len(lines)} read; {text}")
     return PartLine("hosts", max(line.level or OK for line in lines), text, unseen < len(lines))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ibkit.display import counted
 from ibkit.export.partitions import folded_names, partition_text
 from ibkit.model.fabric import Fabric
 from ibkit.model.ids import PKey
@@ -66,8 +67,8 @@ class PartitionsView:
     def head(self) -> list[Line]:
         """How many ports and partitions, and what is not as it should be."""
         ports = len(self.partitions.ports)
-        many = _counted(len(self.found), "partition"), _counted(len(self.groups), "group")
-        text = f"{_counted(ports, 'port')} in {many[0]}; {many[1]} of ports that are in the same ones in the same way"
+        many = counted(len(self.found), "partition"), counted(len(self.groups), "group")
+        text = f"{counted(ports, 'port')} in {many[0]}; {many[1]} of ports that are in the same ones in the same way"
         lines = [line(" ", span(text, "heading"))]
         if len(self.found) > MOST_COLUMNS:
             more = f"the {MOST_COLUMNS} largest partitions are columns; V lists all"
@@ -137,17 +138,13 @@ def group_page(view: PartitionsView, key: Group | PortKeys | Unread | Partition)
         ]
     if isinstance(key, Partition):
         lines = [heading(f"  {partition_text(key.number)}")]
-        for title, ports in (("full members", key.full), ("limited members", key.limited)):
-            lines += [BLANK, heading(f"  {len(ports)} {title}"), *_members(ports)]
+        for title, ports in (("full member", key.full), ("limited member", key.limited)):
+            lines += [BLANK, heading(f"  {counted(len(ports), title)}"), *_members(ports)]
         return lines
     ports = key.ports if isinstance(key, Group) else (key,)
     keys = key.keys
     lines = facts([("P_Keys", ", ".join(map(_spell, keys)) or "none"), *_doubt(ports)])
-    return [*lines, BLANK, heading(f"  {len(ports)} ports"), *_members(ports)]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return [*lines, BLANK, heading(f"  {counted(len(ports), 'port')}"), *_members(ports)]
 
 
 def _members(ports: Sequence[PortKeys]) -> list[Line]:

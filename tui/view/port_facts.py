@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ibkit.display import counted
 from ibkit.model.counters import FabricChange, FabricCounters, PortChange, PortCounters, doubt_of_no_errors, with_errors
 from ibkit.model.fabric import End
 from ibkit.model.findings import Finding, Place
@@ -83,9 +84,9 @@ class PortFacts:
         """How many ports have errors, since when, and whether that is all."""
         count = len(set(erroring))
         if self.change is not None:
-            text = f"{_ports(count)} whose error counters moved within {self.change.seconds:.0f} s"
+            text = f"{counted(count, 'port')} whose error counters moved within {self.change.seconds:.0f} s"
             return text if self.change.complete else f"{text}; not all ports are known"
-        text = f"{_ports(count)} with errors since the counters were last cleared"
+        text = f"{counted(count, 'port')} with errors since the counters were last cleared"
         return f"{text}; whether there are more cannot be told: {self._doubt}" if self._doubt else text
 
 
@@ -119,7 +120,3 @@ def _end_of(evidence: Evidence, place: Place) -> End | None:
         if guid is not None and guid in evidence.end_of_port_guid:
             return evidence.end_of_port_guid[guid]
     return None
-
-
-def _ports(count: int) -> str:
-    return "1 port" if count == 1 else f"{count:,} ports"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from ibkit.display import counted
 from ibkit.model.fabric import End
 from ibkit.model.findings import Finding
 from ibkit.model.ids import Guid
@@ -52,7 +53,8 @@ class RoutesView:
         """What was read, and what the rules say of it."""
         known = sum(1 for row in self.table.rows if row.values[2] is not None)
         whole = {True: "of all switches", False: "not of all switches", None: "whether of all cannot be told"}
-        text = f"tables of {known} switches ({whole[self._routes.complete]}), {len(self.lids):,} LIDs that ports have"
+        switches = f"{counted(known, 'switch', 'switches')} ({whole[self._routes.complete]})"
+        text = f"tables of {switches}, {counted(len(self.lids), 'LID')} that ports have"
         lines = [line(" ", span(text, "heading"))]
         told = ((f"{one.rule} {one.what}: {one.where}", word(LEVELS[one.severity])) for one in findings)
         lines += [line(" ", span(*one)) for one in told]

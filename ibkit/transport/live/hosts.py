@@ -8,6 +8,7 @@ from functools import partial
 from ibkit.collectors.job_processes import is_shared
 from ibkit.collectors.job_samples import JobWatch, watch_job
 from ibkit.collectors.ranks import ranks_of_target
+from ibkit.display import counted
 from ibkit.errors import IbkitError, UnreadableInput
 from ibkit.model.mpi import JobVerdict
 from ibkit.parsers.base import Problem
@@ -59,7 +60,7 @@ def judge_on_hosts(
         wanted = f"run:{keys[0]}"
     seconds = window or WINDOW_SECONDS
     words = ("capture", "--watch", wanted, "--window", f"{seconds:g}", "-o", "-")
-    tell(f"watching {wanted} on {len(hosts)} hosts for {seconds:g} s")
+    tell(f"watching {wanted} on {counted(len(hosts), 'host')} for {seconds:g} s")
     with tempfile.TemporaryDirectory(prefix="ibkit-") as folder:
         found, problems = captures_of_hosts(hosts, rsh, words, seconds, folder, tell, socket.gethostname())
         if not found:

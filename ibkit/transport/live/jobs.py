@@ -46,6 +46,13 @@ class LiveJob:
         """The hosts of those ranks that were seen."""
         return {part.host for part in self.parts}
 
+    @property
+    def process(self) -> str:
+        """Its first process, as ``check-mpi-transport`` takes it; where there are other hosts, too, with its own."""
+        first = self.parts[0]
+        where = f" on {first.host}" if len(self.parts) > 1 else ""
+        return f"pid:{min(first.ranks.ranks)}{where}"
+
     def _sees_all(self) -> bool:
         places: dict[int, set[str]] = {}
         for part in self.parts:

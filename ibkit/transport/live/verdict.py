@@ -72,7 +72,7 @@ def _layer(job: LiveJob, links: Links, book: Book) -> Layer:
     job.problems += [*contradictions.of_sockets(sockets), *contradictions.of_ports(job.parts, queues)]
     return Layer(
         job.layer, verdict, status, job.number, job.runtime, hosts=tuple(sorted(job.hosts, key=natural)),
-        ranks=job.size, pairs=pairs, reasons=reasons(why, book), next_step=step,
+        ranks=job.size, pairs=pairs, reasons=reasons(why, book), next_step=step, process=job.process,
     )  # fmt: skip
 
 
