@@ -22,7 +22,7 @@ from collections.abc import Hashable, Iterator
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import BULK, IGNORE, KEEP, Line, shape
-from ibkit.parsers.quotations import is_label, is_sentence
+from ibkit.parsers.quotations import Speakers
 from ibkit.parsers.records import NamedTuple
 
 
@@ -261,37 +261,31 @@ def read(line: Line) -> Iterator[NcclFact]:
         yield from _bare(line)
 
 
-#: So many processes are remembered for their lines that nothing stands before.
-_MAX_SPEAKERS = 100_000
-
-
 class Reader:
-    """Reads the lines of one stream; programs and their users quote lines of other jobs between them.
-
-    What is not a known launcher's or logger's prefix may be one all the same, on all the lines of a process. So a line
-    behind a sentence is a quotation where lines of others stand alone, behind a label where this process's do.
-    """
+    """Reads the lines of one stream, but for quotations."""
 
     def __init__(self) -> None:
-        self._alone: set[tuple[str, str]] = set()
+        self._speakers = Speakers()
 
     def read(self, line: Line) -> Iterator[NcclFact]:
         """What the line says, nothing where it is a quotation. Never raises."""
-        if not self._is_quoted(line.text):
+        if not self._is_quoted(line):
             yield from read(line)
+        for held in self._speakers.released():
+            yield from read(held)
 
-    def _is_quoted(self, text: str) -> bool:
+    def finish(self) -> Iterator[NcclFact]:
+        """What lines say that looked like quotations."""
+        for held in self._speakers.released(at_end=True):
+            yield from read(held)
+
+    def _is_quoted(self, line: Line) -> bool:
+        text = line.text
         head = _HEAD.search(text)
         if head is None:
             return False
         start = _word_before(text, head.start())
-        speaker = text[start : head.start()], head["pid"]
-        before = text[:start]
-        if before.strip():
-            return (bool(self._alone) and is_sentence(before)) or (speaker in self._alone and is_label(before))
-        if len(self._alone) < _MAX_SPEAKERS:
-            self._alone.add(speaker)
-        return False
+        return self._speakers.is_quoted(line, text[:start], (text[start : head.start()], head["pid"]))
 
 
 _CHANNEL = re.compile(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ibkit.parsers.log_lines import Line
+
 #: Looked at in front of a head (characters).
 _SIGHT = 200
 _QUOTE = r"[\"'`(]{0,2}"
@@ -26,3 +28,44 @@ def is_sentence(before: str) -> bool:
 def is_label(before: str) -> bool:
     """Whether what stands in front of a head may introduce a quotation, and may be a tag as well."""
     return bool(_LABEL.search(before[-_SIGHT:]))
+
+
+#: So many processes are remembered for their lines that nothing stands before.
+_MAX_SPEAKERS = 100_000
+#: So many quotations are held back until a line stands alone; where there are more, they are the log.
+_MAX_HELD = 1000
+
+
+class Speakers:
+    """Who speaks in lines that nothing stands before; programs and their users quote lines of other jobs between them.
+
+    What is not a known launcher's or logger's prefix may be one all the same, on all the lines of a process. So a line
+    behind a sentence is a quotation where lines of others stand alone, be it later; behind a label where this process's
+    do already.
+    """
+
+    def __init__(self) -> None:
+        self._alone: set[tuple[str, str]] = set()
+        self._held: list[Line] = []
+        self._is_held = True
+
+    def is_quoted(self, line: Line, before: str, speaker: tuple[str, str]) -> bool:
+        """Whether a line is a quotation, or may be one yet and is held back: by what stands before its speaker."""
+        if not before.strip():
+            if len(self._alone) < _MAX_SPEAKERS:
+                self._alone.add(speaker)
+            return False
+        if self._alone:
+            return is_sentence(before) or (speaker in self._alone and is_label(before))
+        if not self._is_held or not is_sentence(before):
+            return False
+        self._held.append(line)
+        return True
+
+    def released(self, *, at_end: bool = False) -> list[Line]:
+        """The lines that were held back and are no quotations: none stands alone, or they are too many for that."""
+        if not (at_end or len(self._held) > _MAX_HELD):
+            return []
+        held, self._held = self._held, []
+        self._is_held = False
+        return [] if self._alone else held

@@ -427,8 +427,9 @@ ALONE = "n01:17:18 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0
 def told_behind(before: str, *, first: str = ALONE) -> bool:
     """Whether a line behind this text is taken as the job's own."""
     reader = nccl.Reader()
-    list(reader.read(to_line(1, first.encode())))
-    return bool(list(reader.read(to_line(2, (before + ALONE.replace("IB", "Socket")).encode()))))
+    lines = [to_line(1, first.encode()), to_line(2, (before + ALONE.replace("IB", "Socket")).encode())]
+    facts = [*(fact for line in lines for fact in reader.read(line)), *reader.finish()]
+    return any(fact.said.line == 2 for fact in facts)
 
 
 @pytest.mark.parametrize(
@@ -449,3 +450,11 @@ def test_a_line_behind_a_tag_or_glued_to_output_is_its_own(before: str) -> None:
 def test_a_label_in_front_of_all_lines_is_a_tag() -> None:
     assert told_behind("INFO trainer: ", first="INFO trainer: " + ALONE)
     assert told_behind("the rank says ", first="the rank says " + ALONE)
+
+
+def test_a_quotation_before_the_lines_that_stand_alone_is_one() -> None:
+    reader = nccl.Reader()
+    quoted = to_line(1, ("reference line was " + ALONE.replace("IB", "Socket")).encode())
+    assert not list(reader.read(quoted))
+    assert [fact.said.line for fact in reader.read(to_line(2, ALONE.encode()))] == [2]
+    assert not list(reader.finish())

@@ -441,3 +441,21 @@ def test_the_mtl_of_open_mpi_before_2_0_counts_below_pml_cm_only() -> None:
     for pml, verdict in (("cm", "opa"), ("ob1", "unknown")):
         chosen = [f"[{host}:00400] select: component {pml} selected" for host in ("n01", "n02")]
         assert judged(text(lines, chosen)).verdict == verdict
+
+
+@pytest.mark.parametrize("before", ["the earlier job printed ", "app: earlier job: ", "It should not be: "])
+def test_a_line_of_ucx_that_a_program_quotes_is_not_the_jobs(before: str) -> None:
+    own = ucx_lines("mpi inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)")
+    quoted = before + ucx_lines("mpi inter-node cfg#2 tag(tcp/eth0)")[0]
+    assert judged(text(own, quoted)).verdict == "rdma"
+
+
+def test_a_line_of_ucx_behind_a_sentence_before_those_that_stand_alone_is_a_quotation() -> None:
+    own = ucx_lines("mpi inter-node cfg#2 tag(tcp/eth0)")
+    quoted = "good output looks like " + ucx_lines("mpi inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)")[0]
+    assert judged(text(quoted, own)).verdict == "tcp"
+
+
+def test_a_text_in_front_of_all_lines_of_ucx_is_a_tag() -> None:
+    own = [f"my trainer says {line}" for line in ucx_lines("mpi inter-node cfg#2 tag(tcp/eth0)")]
+    assert judged(text(own)).verdict == "tcp"

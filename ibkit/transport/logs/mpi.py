@@ -262,7 +262,7 @@ class Evidence:
 
     def _is_launched_since(self, last: Mark, mark: Mark) -> bool:
         launch = self._launch
-        return launch is not None and last.order == launch.order == mark.order and last.line < launch.line
+        return launch is not None and last.order == launch.order == mark.order and last.line < launch.line < mark.line
 
     def _of_process(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, mark: Mark) -> None:
         said = fact.said
