@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
+from ibkit.parsers.quotations import Speakers
 from ibkit.parsers.records import NamedTuple
 
 
@@ -318,9 +319,23 @@ class Reader:
         self._help: _Help | None = None
         self._table: _Table | None = None
         self._framework: dict[tuple[str, str], str] = {}
+        self._speakers = Speakers()
 
     def read(self, line: Line) -> Iterator[OpenMpiFact]:
-        """What the line says; of a help message or a table, when it has ended. Never raises."""
+        """What the line says if it is no quotation; of a help message or a table, when it has ended. Never raises."""
+        if not self._is_quoted(line):
+            yield from self._read(line)
+        for held in self._speakers.released():
+            yield from self._read(held)
+
+    def _is_quoted(self, line: Line) -> bool:
+        """Only lines about modules in use: the others have more heads than this."""
+        head = _HEAD.search(line.text) if "mca: bml: " in line.text else None
+        return head is not None and self._speakers.is_quoted(
+            line, line.text[: head.start()], (head["host"], head["pid"])
+        )
+
+    def _read(self, line: Line) -> Iterator[OpenMpiFact]:
         text = line.text
         for head, part in segments(_HEAD, text):
             said = Said(line.number, line.raw, head["host"], int(head["pid"]), line.rank)
@@ -328,7 +343,9 @@ class Reader:
         yield from self._text(text, line)
 
     def finish(self) -> Iterator[OpenMpiFact]:
-        """What was not ended when the stream did."""
+        """What was not ended when the stream did, and what lines say that looked like quotations."""
+        for held in self._speakers.released(at_end=True):
+            yield from self._read(held)
         yield from self._end_help()
         yield from self._end_table()
 

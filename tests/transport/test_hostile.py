@@ -35,7 +35,9 @@ def check(*logs: bytes) -> None:
     assert found["verdict"] in VERDICTS
     assert found["status"] in STATUSES
     if found["status"] == "as-expected":
-        told = {layer["verdict"] for layer in found["layers"] if layer["layer"] != "gloo"}  # which may coordinate by TCP
+        told = {
+            layer["verdict"] for layer in found["layers"] if layer["layer"] != "gloo"
+        }  # which may coordinate by TCP
         assert not told & {"unknown", "none", "mixed", "tcp", "ipoib"}
     for evidence in found["evidence"]:
         assert evidence["class"] in EVIDENCE_CLASSES

@@ -450,6 +450,13 @@ def test_a_line_of_ucx_that_a_program_quotes_is_not_the_jobs(before: str) -> Non
     assert judged(text(own, quoted)).verdict == "rdma"
 
 
+@pytest.mark.parametrize("before", ["the earlier job printed ", "[app] older: "])
+def test_a_line_of_a_btl_that_a_program_quotes_is_not_the_jobs(before: str) -> None:
+    own, quoted = bml_lines(btl="openib"), before + bml_lines(btl="tcp")[1]
+    assert judged(text(own, quoted)).verdict == "rdma"
+    assert judged(text([before + line for line in own])).verdict == "rdma"
+
+
 def test_a_line_of_ucx_behind_a_sentence_before_those_that_stand_alone_is_a_quotation() -> None:
     own = ucx_lines("mpi inter-node cfg#2 tag(tcp/eth0)")
     quoted = "good output looks like " + ucx_lines("mpi inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)")[0]
