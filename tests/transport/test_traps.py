@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.job_logs import (
     SOCKET,
@@ -16,6 +18,7 @@ from support.job_logs import (
     ucx_lines,
 )
 
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "jobs"
 NO_NICS = """[[31337,1],0]: A high-performance Open MPI point-to-point messaging module
 was unable to find any relevant network interfaces:
 
@@ -466,3 +469,40 @@ def test_a_line_of_ucx_behind_a_sentence_before_those_that_stand_alone_is_a_quot
 def test_a_text_in_front_of_all_lines_of_ucx_is_a_tag() -> None:
     own = [f"my trainer says {line}" for line in ucx_lines("mpi inter-node cfg#2 tag(tcp/eth0)")]
     assert judged(text(own)).verdict == "tcp"
+
+
+def fixture(name: str) -> str:
+    return (FIXTURES / name / "job.log").read_text()
+
+
+@pytest.mark.parametrize("name", ["one-without-ib", "on-the-same-hosts"])
+def test_a_setting_of_those_that_use_sockets_is_the_reason_of_a_mixture(name: str) -> None:
+    layer = layer_of(judged(fixture(f"nccl-two-jobs-interleaved-{name}")), "nccl")
+    assert (layer.status, [reason.id for reason in layer.reasons]) == ("mixed", ["wrongtls"])
+
+
+def test_two_jobs_of_two_ranks_whose_lines_alternate_are_not_two_ranks() -> None:
+    assert layer_of(judged(fixture("nccl-two-jobs-interleaved-one-without-ib")), "nccl").ranks is None
+
+
+@pytest.mark.parametrize(("lane", "expected"), [("tcp/eth0", {"wrongtls"}), ("rc_mlx5/mlx5_0:1", set())])
+def test_a_setting_of_ucx_explains_a_mixture_where_its_process_uses_tcp(lane: str, expected: set[str]) -> None:
+    asked = "[1772000000.000001] [n03:4103 :0]  parser.c:2036 UCX  INFO  UCX_* env variables: UCX_TLS=tcp,self,sm"
+    spoken = f"[1772000000.000002] [n03:4103 :0]  ucp_worker.c:1855 UCX  INFO  mpi inter-node cfg#2 tag({lane})"
+    others = [
+        *ucx_lines("mpi inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)"),
+        *ucx_lines("mpi inter-node cfg#2 tag(tcp/eth0)", pid=300),
+    ]
+    answer = judged(text(others, asked, spoken))
+    assert (answer.verdict, {reason.id for reason in layer_of(answer, "mpi").reasons}) == ("mixed", expected)
+
+
+def test_ranks_that_only_a_table_names_are_counted_and_told_to_be_silent() -> None:
+    answer = judged(fixture("intel-mlx-half-of-the-ranks-speak"))
+    assert (layer_of(answer, "mpi").ranks, answer.verdict) == (4, "rdma")
+    assert "2 of 4 ranks said nothing of their transport" in [problem.text for problem in answer.problems]
+
+
+def test_a_job_that_was_killed_at_once_is_not_asked_for_more_output_first() -> None:
+    step = layer_of(judged(fixture("nccl-killed-before-all-ranks-chose")), "nccl").next_step or ""
+    assert step.startswith("the job died before its ranks had said what they use")

@@ -73,6 +73,8 @@ class MpiProcess(Process):
         self.provider: tuple[str, Mark] | None = None
         self.support: tuple[str, Mark] | None = None
         self.btls: dict[int, list[BtlUse]] = {}
+        #: Of its last line about a btl, unless it began again since.
+        self.last_peer: int | None = None
         #: Where it has said again that it sends to itself: it was started anew, or its lines stand in the log twice.
         self.again: Mark | None = None
         self.openib: list[tuple[str, Mark]] = []
@@ -130,13 +132,16 @@ class MpiProcess(Process):
 
     def contradicts(self, fact: openmpi.Btl, is_next: bool) -> bool:
         """Whether another process must have said this: of two modules to one peer the one of lower exclusivity is not
-        used, and is asked last (bml_r2.c). One behind the other in the wrong order may be one process's all the same.
+        used, and is asked last (bml_r2.c). One behind the other in the wrong order may be one process's all the same:
+        next to each other in the log, or among its own lines where it has told that it began.
         """
         if fact.better is not None or fact.btl not in words.BTLS:
             return False
         used = {use.btl for use in self.btls.get(fact.peer, ()) if use.better is None} & words.BTLS.keys()
         rank = words.BTLS[fact.btl][1]
-        return any(words.BTLS[btl][1] > rank or (words.BTLS[btl][1] < rank and not is_next) for btl in used)
+        has_begun = any(use.btl == "self" for uses in self.btls.values() for use in uses)
+        may_be_own = fact.peer == self.last_peer and (is_next or has_begun)
+        return any(words.BTLS[btl][1] > rank or (words.BTLS[btl][1] < rank and not may_be_own) for btl in used)
 
     def has_told(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
         """Whether it has said this of itself already, in these words or in others."""
@@ -175,8 +180,8 @@ class Evidence:
         self.psm3: dict[str | None, tuple[str, Mark]] = {}
         self.installed: dict[str, dict[str, Mark]] = {}
         self._nameless: MpiProcess | None = None
-        #: The process and the peer of the last line about a module in use.
-        self._last_use: tuple[MpiProcess, int] | None = None
+        #: Who said the last line about a module in use.
+        self._last_use: MpiProcess | None = None
         self._launch: Mark | None = None
 
     def add(self, fact: openmpi.OpenMpiFact | ucx.UcxFact, file: File) -> None:
@@ -256,7 +261,7 @@ class Evidence:
         family = getattr(fact, "family", None)
         if family is not None and process.family not in (None, family):
             return True
-        if isinstance(fact, openmpi.Btl) and process.contradicts(fact, self._last_use == (process, fact.peer)):
+        if isinstance(fact, openmpi.Btl) and process.contradicts(fact, self._last_use is process):
             return True
         return self._is_launched_since(process.last, mark) and process.has_told(fact) and not process.repeats(fact)
 
@@ -269,7 +274,7 @@ class Evidence:
         process = self._process(said.host, said.pid, mark, fact)
         if process.repeats(fact):
             process.again = mark
-            self._last_use = None
+            process.last_peer = None
             if isinstance(fact, openmpi.Btl):
                 return
         else:
@@ -283,7 +288,8 @@ class Evidence:
                 if len(uses) < 20:
                     uses.append(BtlUse(fact.btl, fact.node, mark, fact.better))
                 if fact.better is None:
-                    self._last_use = process, fact.peer
+                    self._last_use = process
+                    process.last_peer = fact.peer
                 if fact.btl == "self" and fact.better is None:
                     process.rank = fact.peer
             case openmpi.Pml():

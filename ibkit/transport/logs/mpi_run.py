@@ -268,11 +268,15 @@ class Run:
         """The transport of each process's UCX endpoints to other hosts, where it is one."""
         found = {}
         for process in self._parts.processes:
-            run = Run(self._evidence, Parts([process], [], [], []), self._known)
-            paths = [path for path in run._paths.endpoint_paths() if path.b is None]
-            if paths:
-                found[process.host, process.pid] = words.combine(path.word for path in paths), paths[0].mark
+            if word := self._word_of(process):
+                found[process.host, process.pid] = word
         return found
+
+    def _word_of(self, process: MpiProcess) -> tuple[str, Mark] | None:
+        """The transport of its UCX endpoints to other hosts, and a line that tells it."""
+        run = Run(self._evidence, Parts([process], [], [], []), self._known)
+        paths = [path for path in run._paths.endpoint_paths() if path.b is None]
+        return (words.combine(path.word for path in paths), paths[0].mark) if paths else None
 
     # -- pairs and their evidence
 
@@ -315,7 +319,8 @@ class Run:
         if verdict == "unknown":
             return "undecided", why
         if verdict == "mixed":
-            return "mixed", why
+            asked = self._asked_for_tcp_apart()
+            return "mixed", {**why, **({"wrongtls": [(mark, "configuration") for mark in asked]} if asked else {})}
         if verdict in words.RDMA or verdict == "shm":
             return "as-expected", {}
         has_module = bool(why) or self._is_openib_refused() or self._has_module()
@@ -393,6 +398,17 @@ class Run:
                 or (denies_ucx(setting) and self._is_openib_refused())
                 or (self._is_one_host() and leaves_no_shared_memory(setting))
             ]
+        return list({(mark.file, mark.line): mark for mark in found}.values())
+
+    def _asked_for_tcp_apart(self) -> list[Mark]:
+        """Settings of UCX that leave TCP alone, of processes that use TCP, where others do not."""
+        found = []
+        for setting, mark in self._settings("ucx"):
+            speaker = self._evidence.by_key.get((setting.said.host, setting.said.pid))
+            if setting.said.pid is not None and speaker in self._parts.processes and leaves_tcp_to_ucx(setting):
+                told = self._word_of(speaker)
+                if told and told[0] in ("tcp", "ipoib"):
+                    found.append(mark)
         return list({(mark.file, mark.line): mark for mark in found}.values())
 
     def _is_openib_refused(self) -> bool:

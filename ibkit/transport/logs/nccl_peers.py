@@ -82,6 +82,14 @@ class Peers:
         return max(named) + 1 if named else None
 
     @property
+    def ranks_told(self) -> int | None:
+        """The same for a reader; None where more processes are ranks of some communicator than the largest one has:
+        the lines of two jobs are mixed, or what all ranks share is not in the log.
+        """
+        members = sum(1 for n in self.numbers if self.process(n).ranks)
+        return self.ranks if self.ranks is None or members <= self.ranks else None
+
+    @property
     def is_size_told(self) -> bool:
         """Whether a line tells how many ranks there are."""
         return bool(self._sizes or self._map)

@@ -30,6 +30,7 @@ _ALONE_STEP = (
     "each communicator here has one rank, which has nobody to talk to: look whether the launcher started one job "
     "of several ranks, or several jobs of one"
 )
+_DIED_STEP = "the job died before its ranks had said what they use, its line is in the evidence: mend that first, then "
 #: P2P between two names of hosts.
 _NVLINK_STEP = (
     "P2P between two hosts is NVLink that spans them (MNNVL), which no word stands for, or they are two containers of "
@@ -177,9 +178,11 @@ class _Run:
         status, why, look = self._status(verdict, failures, has_ended)
         if ends and verdict != "unknown":
             status = "aborted"
+        elif ends:
+            step = f"{_DIED_STEP}{step or look}"
         runtime, version = self._version()
         return Layer(
-            "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks, pairs,
+            "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks_told, pairs,
             reasons(why, book), (step or look) if status == "undecided" else None,
             reasons(self._remarks(failures), book) if verdict in _VERBS else (),
         )  # fmt: skip
@@ -425,7 +428,8 @@ class _Run:
         if verdict == "unknown":
             return "undecided", why, None
         if verdict == "mixed":
-            return "mixed", why, None
+            asked = self._asked_for_tcp_apart()
+            return "mixed", {**why, **({"wrongtls": [(m, "configuration") for m in asked]} if asked else {})}, None
         if verdict == "shm":
             return "as-expected", {}, None
         if verdict in words.RDMA:
@@ -494,6 +498,17 @@ class _Run:
         found = [mark for setting, mark in self._settings() if leaves_sockets(setting)]
         return list({(mark.file, mark.line): mark for mark in found}.values())
 
+    def _asked_for_tcp_apart(self) -> list[Mark]:
+        """Settings that leave sockets alone, of processes that use sockets, where others do not."""
+        found = []
+        for setting, mark in self._settings():
+            number = self._evidence.numbers.get((setting.said.host, setting.said.pid))
+            if leaves_sockets(setting) and number in self._chosen and number is not None:
+                chosen = {self._networks.word(number, name, None) for name in self._chosen[number]}
+                if chosen <= _BY_SOCKETS:
+                    found.append(mark)
+        return list({(mark.file, mark.line): mark for mark in found}.values())
+
     def _uneven(self, failures: list[tuple[Failure, Mark]]) -> Why:
         """Some host could not open a device that others have: rails are missing though RDMA is used."""
         sizes = {len(listed.names) for n in self._peers.numbers for listed in self._peers.process(n).devices.values()}
@@ -531,6 +546,7 @@ _AT_SETUP = frozenset(
 #: Failures of a queue pair that was connected.
 _OF_A_PATH = frozenset(("retry-exceeded", "completion-error"))
 _VERBS = frozenset(("ib", "roce", "rdma"))
+_BY_SOCKETS = frozenset(("tcp", "ipoib"))
 #: The start of NET or COLLNET in a channel line.
 _TO_NETWORK = re.compile(r" via [NC]")
 #: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.

@@ -99,6 +99,11 @@ class Evidence:
             if not (isinstance(fact, Provider) and fact.runtime == "libfabric")
         ]
 
+    def ranks_in_table(self) -> int | None:
+        """How many ranks the tables of ranks list; None where there is none, or where two runs may have theirs."""
+        rows = [fact.rank for fact, _ in self.facts if isinstance(fact, RankPlace) and not _is_nic_only(fact)]
+        return max(rows) + 1 if rows and len(set(rows)) == len(rows) and len(self.headers) < 2 else None
+
     def runs(self, launches: Sequence[Mark], attempts: Attempts) -> list[Group]:
         """The facts of each run: a command line, a header or a new attempt of the job stands between two of them.
 

@@ -297,8 +297,9 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
         layers += providers.layers(heap.providers, heap.launches, attempts, _context(heap, known), book)
     if not layers and heap.is_mpi_spoken() and not ucx_words:
         parts = runs(heap.mpi, heap.launches, attempts)
+        size = known if known.ranks is not None else known._replace(ranks=heap.providers.ranks_in_table())
         for number, part in enumerate(parts, 1):
-            run = Run(heap.mpi, part, known if len(parts) == 1 else Known(), number)
+            run = Run(heap.mpi, part, size if len(parts) == 1 else Known(), number)
             layers.append(run.layer(book))
             heap.problems += run.problems
     found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words, attempts))
