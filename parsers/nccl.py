@@ -18,7 +18,7 @@ net_socket}.cc), ROCm/rccl, aws/aws-ofi-nccl, Mellanox/nccl-rdma-sharp-plugins a
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import BULK, IGNORE, KEEP, Line, shape
@@ -269,23 +269,21 @@ class Reader:
 
     def read(self, line: Line) -> Iterator[NcclFact]:
         """What the line says, nothing where it is a quotation. Never raises."""
-        if not self._is_quoted(line):
-            yield from read(line)
-        for held in self._speakers.released():
-            yield from read(held)
+        for spoken in self._spoken(line):
+            yield from read(spoken)
 
     def finish(self) -> Iterator[NcclFact]:
         """What lines say that looked like quotations."""
-        for held in self._speakers.released(at_end=True):
+        for held in self._speakers.rest():
             yield from read(held)
 
-    def _is_quoted(self, line: Line) -> bool:
+    def _spoken(self, line: Line) -> Sequence[Line]:
         text = line.text
         head = _HEAD.search(text)
         if head is None:
-            return False
+            return (line,)
         start = _word_before(text, head.start())
-        return self._speakers.is_quoted(line, text[:start], (text[start : head.start()], head["pid"]))
+        return self._speakers.spoken(line, text[:start], (text[start : head.start()], head["pid"]))
 
 
 _CHANNEL = re.compile(

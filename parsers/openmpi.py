@@ -16,7 +16,7 @@ opal/mca/common/ucx, opal/mca/btl/openib, the help-*.txt files, ompi/mca/hook/co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
@@ -323,17 +323,15 @@ class Reader:
 
     def read(self, line: Line) -> Iterator[OpenMpiFact]:
         """What the line says if it is no quotation; of a help message or a table, when it has ended. Never raises."""
-        if not self._is_quoted(line):
-            yield from self._read(line)
-        for held in self._speakers.released():
-            yield from self._read(held)
+        for spoken in self._spoken(line):
+            yield from self._read(spoken)
 
-    def _is_quoted(self, line: Line) -> bool:
-        """Only lines about modules in use: the others have more heads than this."""
+    def _spoken(self, line: Line) -> Sequence[Line]:
+        """Only lines about modules in use may be quotations: the others have more heads than this."""
         head = _HEAD.search(line.text) if "mca: bml: " in line.text else None
-        return head is not None and self._speakers.is_quoted(
-            line, line.text[: head.start()], (head["host"], head["pid"])
-        )
+        if head is None:
+            return (line,)
+        return self._speakers.spoken(line, line.text[: head.start()], (head["host"], head["pid"]))
 
     def _read(self, line: Line) -> Iterator[OpenMpiFact]:
         text = line.text
@@ -344,7 +342,7 @@ class Reader:
 
     def finish(self) -> Iterator[OpenMpiFact]:
         """What was not ended when the stream did, and what lines say that looked like quotations."""
-        for held in self._speakers.released(at_end=True):
+        for held in self._speakers.rest():
             yield from self._read(held)
         yield from self._end_help()
         yield from self._end_table()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ibkit.parsers.log_lines import Line
 
@@ -49,23 +50,28 @@ class Speakers:
         self._held: list[Line] = []
         self._is_held = True
 
-    def is_quoted(self, line: Line, before: str, speaker: tuple[str, str]) -> bool:
-        """Whether a line is a quotation, or may be one yet and is held back: by what stands before its speaker."""
+    def spoken(self, line: Line, before: str, speaker: tuple[str, str]) -> Sequence[Line]:
+        """What is to be read now, by what stands before the line's speaker: the line; nothing where it is a quotation
+        or may be one yet; all that was held back where that is too much to be quotations.
+        """
+        if not self._is_quoted(before, speaker):
+            return (line,)
+        if self._alone:
+            return ()
+        self._held.append(line)
+        return self.rest() if len(self._held) > _MAX_HELD else ()
+
+    def rest(self) -> Sequence[Line]:
+        """The lines that were held back, if no line stood alone: then they are no quotations."""
+        held, self._held = self._held, []
+        self._is_held = False
+        return () if self._alone else held
+
+    def _is_quoted(self, before: str, speaker: tuple[str, str]) -> bool:
         if not before.strip():
             if len(self._alone) < _MAX_SPEAKERS:
                 self._alone.add(speaker)
             return False
         if self._alone:
             return is_sentence(before) or (speaker in self._alone and is_label(before))
-        if not self._is_held or not is_sentence(before):
-            return False
-        self._held.append(line)
-        return True
-
-    def released(self, *, at_end: bool = False) -> list[Line]:
-        """The lines that were held back and are no quotations: none stands alone, or they are too many for that."""
-        if not (at_end or len(self._held) > _MAX_HELD):
-            return []
-        held, self._held = self._held, []
-        self._is_held = False
-        return [] if self._alone else held
+        return self._is_held and is_sentence(before)

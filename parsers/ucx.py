@@ -18,7 +18,7 @@ src/ucp/proto/proto_debug.c, src/ucp/wireup/{select,wireup_lane_info}.c, src/uct
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
@@ -120,16 +120,19 @@ class Reader:
 
     def read(self, line: Line) -> Iterator[UcxFact]:
         """What the line says, nothing where it is a quotation. Never raises."""
-        head = _HEAD.search(line.text)
-        if head is None or not self._speakers.is_quoted(line, line.text[: head.start()], (head["host"], head["pid"])):
-            yield from self._read(line)
-        for held in self._speakers.released():
-            yield from self._read(held)
+        for spoken in self._spoken(line):
+            yield from self._read(spoken)
 
     def finish(self) -> Iterator[UcxFact]:
         """What lines say that looked like quotations."""
-        for held in self._speakers.released(at_end=True):
+        for held in self._speakers.rest():
             yield from self._read(held)
+
+    def _spoken(self, line: Line) -> Sequence[Line]:
+        head = _HEAD.search(line.text)
+        if head is None:
+            return (line,)
+        return self._speakers.spoken(line, line.text[: head.start()], (head["host"], head["pid"]))
 
     def _read(self, line: Line) -> Iterator[UcxFact]:
         text = line.text

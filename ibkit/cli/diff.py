@@ -17,9 +17,17 @@ from ibkit.collectors.counters import PORT_TOOL, SWEEP_TOOL
 from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.comparison.change import Comparison
 from ibkit.comparison.whole import FABRIC, HOSTS, MANAGERS, PARTITIONS, View, compare
-from ibkit.display import counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
-from ibkit.export.diff import COLUMNS, DIFFERENT, UNKNOWN, diff_document, diff_rows, verdict
+from ibkit.export.diff import (
+    COLUMNS,
+    DIFFERENT,
+    UNKNOWN,
+    compared_text,
+    diff_document,
+    diff_rows,
+    implied_text,
+    verdict,
+)
 from ibkit.rules import collecting
 from ibkit.sources.site import Site
 
@@ -85,17 +93,15 @@ def _print(comparison: Comparison) -> None:
     rows += [(doubt.kind, f"not decided: {doubt.text}") for doubt in comparison.doubts if not doubt.implied]
     if rows:
         print_table(("KIND", "WHAT"), rows)
-    compared = ", ".join(part.name.replace("-", " ") for part in comparison.parts if part.compared)
-    if compared:
-        note(f"{counted(len(comparison.changes), 'difference')} of {compared}")
-    else:
+    compared = compared_text(comparison)
+    if compared is None:
         note("the two have nothing in common that could be compared:")
         for missing in _missing(comparison):
             note(f"  {missing}")
         return
-    if implied := sum(change.implied for change in comparison.changes):
-        follow = "of them follows from others and is" if implied == 1 else "of them follow from others and are"
-        note(f"{implied:,} {follow} not shown; --json has them")
+    note(compared)
+    if implied := implied_text(comparison):
+        note(f"{implied}; --json has them")
     for why in list(dict.fromkeys(doubt.why for doubt in comparison.doubts))[:_MAX_REASONS]:
         note(f"not decided: {why}")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ibkit.comparison.change import Change, Comparison, Doubt, Where
+from ibkit.display import counted
 from ibkit.sources.site import Origin
 
 SCHEMA = "ibkit.diff/1"
@@ -20,6 +21,19 @@ DIFFERENT, SAME, UNKNOWN = "different", "same", "unknown"
 def verdict(comparison: Comparison) -> str:
     """A difference is one, whatever else is not known."""
     return DIFFERENT if comparison.changes else UNKNOWN if comparison.doubts else SAME
+
+
+def compared_text(comparison: Comparison) -> str | None:
+    """``3 differences of fabric, hosts``; None where nothing could be compared."""
+    compared = ", ".join(part.name.replace("-", " ") for part in comparison.parts if part.compared)
+    return f"{counted(len(comparison.changes), 'difference')} of {compared}" if compared else None
+
+
+def implied_text(comparison: Comparison) -> str | None:
+    """How many of the differences follow from others; None where none does."""
+    implied = sum(change.implied for change in comparison.changes)
+    follow = "of them follows from others and is" if implied == 1 else "of them follow from others and are"
+    return f"{implied:,} {follow} not shown" if implied else None
 
 
 def diff_document(comparison: Comparison, before: Origin, after: Origin) -> dict[str, Any]:

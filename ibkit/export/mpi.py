@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ibkit.export.mpi_steps import answer_step, layer_step
+from ibkit.export.mpi_steps import layer_step
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 
 SCHEMA = "ibkit.mpi/1"
@@ -18,20 +18,21 @@ COLUMNS = (
 
 def mpi_document(answer: JobVerdict, require: tuple[str, bool | None] | None = None) -> dict[str, Any]:
     """The answer as JSON-like data; ``require``: what was required, and whether it is met."""
+    steps = [layer_step(layer) for layer in answer.layers]
     return {
         "schema": SCHEMA,
         "target": answer.target,
         "verdict": answer.verdict,
         "status": answer.status,
-        "layers": [_layer(layer) for layer in answer.layers],
+        "layers": [_layer(layer, step) for layer, step in zip(answer.layers, steps, strict=True)],
         "evidence": [_evidence(evidence) for evidence in answer.evidence],
-        "next_step": answer_step(answer),
+        "next_step": answer.next_step or next(filter(None, steps), None),
         "require": {"wanted": require[0], "met": require[1]} if require else None,
         "problems": [problem._asdict() for problem in answer.problems],
     }
 
 
-def _layer(layer: Layer) -> dict[str, Any]:
+def _layer(layer: Layer, next_step: str | None) -> dict[str, Any]:
     return {
         "layer": layer.layer,
         "job": layer.job,
@@ -53,7 +54,7 @@ def _layer(layer: Layer) -> dict[str, Any]:
         ],
         "reasons": [_reason(reason) for reason in layer.reasons],
         "remarks": [_reason(remark) for remark in layer.remarks],
-        "next_step": layer_step(layer),
+        "next_step": next_step,
     }
 
 

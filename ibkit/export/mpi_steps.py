@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ibkit.display import clean
 from ibkit.model.host_matrix import Matrix, fold
-from ibkit.model.mpi import JobVerdict, Layer
+from ibkit.model.mpi import Layer
 from ibkit.model.node_set import can_fold, natural
 from ibkit.model.node_set import fold as fold_names
 from ibkit.transport.words import RDMA
@@ -19,11 +19,6 @@ _UNSEEN_PARAMETER = (
     "a parameter that no line shows has left tcp and self alone: look for it in the command line, OMPI_MCA_btl, "
     "~/.openmpi/mca-params.conf, etc/openmpi-mca-params.conf; --mca mpi_show_mca_params file,environment prints it"
 )
-
-
-def answer_step(answer: JobVerdict) -> str | None:
-    """The first step of all that are to be taken."""
-    return answer.next_step or next(filter(None, map(layer_step, answer.layers)), None)
 
 
 def layer_step(layer: Layer, matrix: Matrix | None = None) -> str | None:

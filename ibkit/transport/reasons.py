@@ -52,6 +52,12 @@ def reasons(marks: Mapping[str, Iterable[tuple[Mark, str]]], book: Book) -> tupl
     return tuple(_reason(id, list(lines), book) for id, lines in marks.items())
 
 
+def asked_for(marks: Iterable[Mark]) -> dict[str, list[tuple[Mark, str]]]:
+    """That TCP was asked for, by these settings: each line counts once. Empty where there is none."""
+    lines = {(mark.file, mark.line): mark for mark in marks}
+    return {"wrongtls": [(mark, "configuration") for mark in lines.values()]} if lines else {}
+
+
 def _reason(id: str, lines: list[tuple[Mark, str]], book: Book) -> Reason:
     hosts = dict.fromkeys(mark.host for mark, _ in lines if mark.host)
     ranks = dict.fromkeys(mark.rank for mark, _ in lines if mark.rank is not None)

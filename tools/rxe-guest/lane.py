@@ -27,7 +27,7 @@ from system_packages import say  # noqa: E402
 RESULTS = os.path.join(ROOT, "build", "rxe")
 #: What the tests in the guest ask for.
 NEEDS = ["iproute", "pyverbs", "infiniband-diags", "ibverbs-utils", "openmpi", "mpich", "gcc", "libc", "strace"]
-#: The guest has one CPU of modest speed: about 6 minutes on a quiet machine (seconds).
+#: The guest has one CPU of modest speed: 8 to 24 minutes were seen (seconds).
 LIMIT_SECONDS = 2700
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ibkit.comparison.change import Comparison
-from ibkit.display import counted
+from ibkit.export.diff import compared_text, implied_text
 from ibkit.tui.view.level import INFO, OK, UNKNOWN
 from ibkit.tui.view.lines import BLANK, Line, line, span
 from ibkit.tui.view.notices import Notice, PartLine, Target
@@ -22,12 +22,9 @@ COLUMNS = (
 
 def head(comparison: Comparison, then: str) -> list[Line]:
     """What was compared with what, and what follows from other differences."""
-    compared = ", ".join(part.name.replace("-", " ") for part in comparison.parts if part.compared)
-    count = len(comparison.changes)
-    implied = sum(change.implied for change in comparison.changes)
-    text = f"{counted(count, 'difference')} of {compared}" if compared else "nothing in common that could be compared"
-    follow = "of them follows from others and is" if implied == 1 else "of them follow from others and are"
-    follows = f"; {implied:,} {follow} not shown" if implied else ""
+    text = compared_text(comparison) or "nothing in common that could be compared"
+    implied = implied_text(comparison)
+    follows = f"; {implied}" if implied else ""
     missing = [f"{part.name.replace('-', ' ')}: {part.missing}" for part in comparison.parts if not part.compared]
     lines = [line(" since ", span(then, "heading")), line(" ", span(f"{text}{follows}"))]
     return [*lines, *(line(" not compared  ", span(one, "dim")) for one in missing), BLANK]

@@ -19,7 +19,7 @@ from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import MAX_RUNS, Launches
 from ibkit.transport.logs.sizes import Known
-from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.reasons import asked_for, reason_of, reasons
 
 NAME = gloo.NAME
 NEXT_STEP = (
@@ -88,9 +88,7 @@ class Evidence:
         elif word in ("tcp", "ipoib") and known.hosts != 1:
             status = "by-configuration"
             asked = [mark for setting, mark in self._in_force() if _asks_for_tcp(setting)]
-            why = (
-                {"wrongtls": [(mark, "configuration") for mark in asked]} if asked else {"glootcp": list(told.values())}
-            )
+            why = asked_for(asked) or {"glootcp": list(told.values())}
         for _, mark in fatal[:2]:
             book.cite(mark, "failure")
         pairs: tuple[Pair, ...] = ()

@@ -139,9 +139,12 @@ class MpiProcess(Process):
             return False
         used = {use.btl for use in self.btls.get(fact.peer, ()) if use.better is None} & words.BTLS.keys()
         rank = words.BTLS[fact.btl][1]
+        if any(words.BTLS[btl][1] > rank for btl in used):
+            return True
+        if all(words.BTLS[btl][1] == rank for btl in used):
+            return False
         has_begun = any(use.btl == "self" for uses in self.btls.values() for use in uses)
-        may_be_own = fact.peer == self.last_peer and (is_next or has_begun)
-        return any(words.BTLS[btl][1] > rank or (words.BTLS[btl][1] < rank and not may_be_own) for btl in used)
+        return fact.peer != self.last_peer or not (is_next or has_begun)
 
     def has_told(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
         """Whether it has said this of itself already, in these words or in others."""

@@ -20,7 +20,7 @@ from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
 from ibkit.transport.logs.mpi_runs import Parts
 from ibkit.transport.logs.sizes import Known
-from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
     denies_ucx,
@@ -319,14 +319,13 @@ class Run:
         if verdict == "unknown":
             return "undecided", why
         if verdict == "mixed":
-            asked = self._asked_for_tcp_apart()
-            return "mixed", {**why, **({"wrongtls": [(mark, "configuration") for mark in asked]} if asked else {})}
+            return "mixed", {**why, **asked_for(self._asked_for_tcp_apart())}
         if verdict in words.RDMA or verdict == "shm":
             return "as-expected", {}
         has_module = bool(why) or self._is_openib_refused() or self._has_module()
         asked = self._asked_for_tcp(version, has_module=has_module)
         if asked:
-            return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
+            return "by-configuration", asked_for(asked)
         if self._has_restricted_components():
             return "by-configuration", {}
         return "fallback", {**why, **self._build()}
@@ -398,18 +397,19 @@ class Run:
                 or (denies_ucx(setting) and self._is_openib_refused())
                 or (self._is_one_host() and leaves_no_shared_memory(setting))
             ]
-        return list({(mark.file, mark.line): mark for mark in found}.values())
+        return found
 
     def _asked_for_tcp_apart(self) -> list[Mark]:
         """Settings of UCX that leave TCP alone, of processes that use TCP, where others do not."""
+        own = set(self._parts.processes)
         found = []
         for setting, mark in self._settings("ucx"):
             speaker = self._evidence.by_key.get((setting.said.host, setting.said.pid))
-            if setting.said.pid is not None and speaker in self._parts.processes and leaves_tcp_to_ucx(setting):
+            if setting.said.pid is not None and speaker in own and leaves_tcp_to_ucx(setting):
                 told = self._word_of(speaker)
                 if told and told[0] in ("tcp", "ipoib"):
                     found.append(mark)
-        return list({(mark.file, mark.line): mark for mark in found}.values())
+        return found
 
     def _is_openib_refused(self) -> bool:
         return any(failure.topic == "ib-port-refused" for failure, _ in self._parts.failures)

@@ -22,7 +22,7 @@ from ibkit.transport.logs.nccl import MAX_CHANNELS, Evidence
 from ibkit.transport.logs.nccl_networks import Networks, UcxWords
 from ibkit.transport.logs.nccl_peers import Peers
 from ibkit.transport.logs.nccl_runs import runs
-from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import leaves_sockets
 
 NEXT_STEP = "run again with NCCL_DEBUG=INFO on all ranks (NCCL_DEBUG_SUBSYS=INIT,NET,ENV) and keep the whole output"
@@ -428,8 +428,7 @@ class _Run:
         if verdict == "unknown":
             return "undecided", why, None
         if verdict == "mixed":
-            asked = self._asked_for_tcp_apart()
-            return "mixed", {**why, **({"wrongtls": [(m, "configuration") for m in asked]} if asked else {})}, None
+            return "mixed", {**why, **asked_for(self._asked_for_tcp_apart())}, None
         if verdict == "shm":
             return "as-expected", {}, None
         if verdict in words.RDMA:
@@ -437,7 +436,7 @@ class _Run:
             return ("mixed", uneven, None) if uneven else ("as-expected", {}, None)
         asked = self._asked_for_tcp()
         if asked:
-            return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}, None
+            return "by-configuration", asked_for(asked), None
         return self._fallback(why)
 
     def _fallback(self, why: Why) -> tuple[str, Why, str | None]:
@@ -495,8 +494,7 @@ class _Run:
 
     def _asked_for_tcp(self) -> list[Mark]:
         """Settings that leave sockets alone."""
-        found = [mark for setting, mark in self._settings() if leaves_sockets(setting)]
-        return list({(mark.file, mark.line): mark for mark in found}.values())
+        return [mark for setting, mark in self._settings() if leaves_sockets(setting)]
 
     def _asked_for_tcp_apart(self) -> list[Mark]:
         """Settings that leave sockets alone, of processes that use sockets, where others do not."""
@@ -507,7 +505,7 @@ class _Run:
                 chosen = {self._networks.word(number, name, None) for name in self._chosen[number]}
                 if chosen <= _BY_SOCKETS:
                     found.append(mark)
-        return list({(mark.file, mark.line): mark for mark in found}.values())
+        return found
 
     def _uneven(self, failures: list[tuple[Failure, Mark]]) -> Why:
         """Some host could not open a device that others have: rails are missing though RDMA is used."""

@@ -19,7 +19,7 @@ from ibkit.transport.logs import mpi_builds
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import Launches
-from ibkit.transport.reasons import reason_of, reasons
+from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, asks_for_ucx, denies_shared_memory
 
 _LIVE_STEP = "look at a running rank: ibkit check-mpi-transport pid:PID"
@@ -231,7 +231,7 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     if _is_mlx(group, context):
         why = _of_mlx(why, context)
     if status == "fallback" and count == 1 and group.never_shared:
-        status, why = "by-configuration", {"wrongtls": [(mark, "configuration") for mark in group.never_shared]}
+        status, why = "by-configuration", asked_for(group.never_shared)
     elif status == "fallback" and built:
         why = {"nobuild": [(mark, "selection") for _, mark in built], **why}
     for mark in fatal[:2]:
@@ -431,5 +431,5 @@ def _status(
         return "as-expected", {}
     asked = [mark for setting, mark in in_force(context.settings) if asks_for_tcp(setting, has_mlx=has_mlx)]
     if asked:
-        return "by-configuration", {"wrongtls": [(mark, "configuration") for mark in asked]}
+        return "by-configuration", asked_for(asked)
     return "fallback", why
