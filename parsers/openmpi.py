@@ -28,7 +28,7 @@ class Btl(NamedTuple):
     """The module ``btl`` is used (or, with ``better``, is not used, as that one is) to send to a peer.
 
     ``node`` is the peer's host, None where Open MPI did not know it, empty where its name may be cut off; ``family``
-    tells one mpirun from another.
+    tells one mpirun from another, ``job`` what was started at first from what that has spawned.
     """
 
     said: Said
@@ -36,6 +36,7 @@ class Btl(NamedTuple):
     peer: int
     node: str | None
     family: int
+    job: int
     better: str | None = None
 
 
@@ -268,7 +269,7 @@ _HEAD = re.compile(r"\[(?P<host>[^\[\]\s:]{1,253}):(?P<pid>\d{1,10})\] ")
 _BTL = re.compile(
     r"mca: bml: (?:Not u|U)sing (?P<btl>\w{1,40}) btl (?:for send )?to "
     # A mail may have broken the line before the host.
-    r"\[\[(?P<family>\d{1,10}),\d{1,10}\],(?P<rank>\d{1,9})\](?: on(?: node(?: (?P<node>\S{1,253}))?)?)?"
+    r"\[\[(?P<family>\d{1,10}),(?P<job>\d{1,10})\],(?P<rank>\d{1,9})\](?: on(?: node(?: (?P<node>\S{1,253}))?)?)?"
     r"(?: because (?P<better>\w{1,40}) btl has higher exclusivity)?"
 )
 _PMLS = frozenset(("ob1", "ucx", "cm", "yalla", "bfo", "csum"))
@@ -351,7 +352,8 @@ class Reader:
         key = (said.host or "", str(said.pid))
         if found := _BTL.search(text):
             node = found["node"] if found["node"] not in ("unknown", "(null)", "NULL") else None
-            yield Btl(said, found["btl"], int(found["rank"]), node, int(found["family"]), found["better"])
+            family, job, rank = int(found["family"]), int(found["job"]), int(found["rank"])
+            yield Btl(said, found["btl"], rank, node, family, job, found["better"])
         elif found := _SELECTED.match(text):
             if (component := found.group(1)) in _PMLS:
                 yield Pml(said, component)

@@ -68,13 +68,16 @@ class MpiProcess(Process):
         self.generation = 0
         self.rank: int | None = None
         self.family: int | None = None
+        #: Of its family: what is spawned is a job of its own, with ranks from 0.
+        self.job: int | None = None
         self.pml: tuple[str, Mark] | None = None
         self.mtl: tuple[str, Mark] | None = None
         self.provider: tuple[str, Mark] | None = None
         self.support: tuple[str, Mark] | None = None
-        self.btls: dict[int, list[BtlUse]] = {}
+        #: By the peer's job and rank.
+        self.btls: dict[tuple[int, int], list[BtlUse]] = {}
         #: Of its last line about a btl, unless it began again since.
-        self.last_peer: int | None = None
+        self.last_peer: tuple[int, int] | None = None
         #: Where it has said again that it sends to itself: it was started anew, or its lines stand in the log twice.
         self.again: Mark | None = None
         self.openib: list[tuple[str, Mark]] = []
@@ -89,7 +92,7 @@ class MpiProcess(Process):
         """
         match fact:
             case openmpi.Btl(btl="self"):
-                return fact.peer in self.btls
+                return (fact.job, fact.peer) in self.btls
             case ucx.EndpointConfig(table=int()):
                 told = self.endpoints.get((fact.context, fact.number), [])
                 return any(set(fact.lanes) <= set(endpoint.lanes) for endpoint in told)
@@ -137,20 +140,21 @@ class MpiProcess(Process):
         """
         if fact.better is not None or fact.btl not in words.BTLS:
             return False
-        used = {use.btl for use in self.btls.get(fact.peer, ()) if use.better is None} & words.BTLS.keys()
+        peer = fact.job, fact.peer
+        used = {use.btl for use in self.btls.get(peer, ()) if use.better is None} & words.BTLS.keys()
         rank = words.BTLS[fact.btl][1]
         if any(words.BTLS[btl][1] > rank for btl in used):
             return True
         if all(words.BTLS[btl][1] == rank for btl in used):
             return False
         has_begun = any(use.btl == "self" for uses in self.btls.values() for use in uses)
-        return fact.peer != self.last_peer or not (is_next or has_begun)
+        return peer != self.last_peer or not (is_next or has_begun)
 
     def has_told(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
         """Whether it has said this of itself already, in these words or in others."""
         match fact:
             case openmpi.Btl():
-                return fact.peer in self.btls
+                return (fact.job, fact.peer) in self.btls
             case openmpi.Pml():
                 return self.pml is not None
             case openmpi.Mtl():
@@ -287,12 +291,15 @@ class Evidence:
         match fact:
             case openmpi.Btl():
                 process.family = process.family or fact.family
-                uses = process.btls.setdefault(fact.peer, [])
+                peer = fact.job, fact.peer
+                uses = process.btls.setdefault(peer, [])
+                if process.job is None or fact.btl == "self":
+                    process.job = fact.job
                 if len(uses) < 20:
                     uses.append(BtlUse(fact.btl, fact.node, mark, fact.better))
                 if fact.better is None:
                     self._last_use = process
-                    process.last_peer = fact.peer
+                    process.last_peer = peer
                 if fact.btl == "self" and fact.better is None:
                     process.rank = fact.peer
             case openmpi.Pml():

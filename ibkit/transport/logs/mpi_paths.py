@@ -57,7 +57,9 @@ class Paths:
         self._hosts = hosts
         #: Cells of large tables that are not paths of their own, by what all of them say.
         self.folded: dict[tuple[str, ...], int] = {}
-        self._rank_of, self._host_of_rank = _places(self._processes)
+        jobs = {job for process in self._processes for job, _ in process.btls}
+        #: Where a job was spawned, several ranks have one number.
+        self._rank_of, self._host_of_rank = _places(self._processes) if len(jobs) < 2 else ({}, {})
 
     def named(self) -> list[Path]:
         """The paths whose both ends are named."""
@@ -83,7 +85,7 @@ class Paths:
         for process in self._processes:
             if process.pml and process.pml[0] not in BTL_PMLS:
                 continue  # bml lines of one-sided communication; messages go through the pml
-            for peer, uses in process.btls.items():
+            for (_, peer), uses in process.btls.items():
                 best = _carrier(uses)
                 if best is None or best.btl == "self":
                     continue
@@ -318,7 +320,8 @@ def _places(
 
 
 def _sends_to(process: MpiProcess, rank: int) -> bool:
-    return any(use.btl != "self" and use.better is None for use in process.btls.get(rank, ()))
+    uses = process.btls.get((process.job, rank), ()) if process.job is not None else ()
+    return any(use.btl != "self" and use.better is None for use in uses)
 
 
 def _usual_methods(table: openmpi.CommMethod) -> tuple[str, ...] | None:

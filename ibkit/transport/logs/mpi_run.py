@@ -93,7 +93,10 @@ class Run:
         processes = self._parts.processes
         named = sum(1 for process in processes if process.pid is not None)
         counts = [self._known.ranks or 0, named, self._ranks_in_tables()]
-        counts += [peer + 1 for process in processes for peer in process.btls]
+        highest: dict[int, int] = {}
+        for job, peer in (key for process in processes for key in process.btls):
+            highest[job] = max(peer, highest.get(job, 0))
+        counts.append(sum(peer + 1 for peer in highest.values()))
         counts += [process.rank + 1 for process in processes if process.rank is not None]
         return max(counts) or None
 
