@@ -83,6 +83,14 @@ class UcxSupport(NamedTuple):
     level: str
 
 
+class UcxRefused(NamedTuple):
+    """A transport and device of UCX's that Open MPI's lists for pml ucx do not have, or only the transport."""
+
+    said: Said
+    transport: str
+    device: str
+
+
 class Component(NamedTuple):
     """A component of a framework was loaded. The list is short where a parameter restricts it."""
 
@@ -156,6 +164,7 @@ OpenMpiFact = (
     | TcpInterface
     | OpenibPort
     | UcxSupport
+    | UcxRefused
     | Component
     | Installed
     | CommMethod
@@ -221,7 +230,7 @@ _KEPT = re.compile(
         for mark in (
             b"mca: bml: Using ", b"mca: bml: Not using ", b"select: component ", b"check:select: checking my pml",
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
-            b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
+            b"match transport list", b"matched transport list but", b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
@@ -306,6 +315,9 @@ _PARAMETER = re.compile(r"((?:btl|pml|mtl)(?:_\w{1,60})?)=(\S{1,400}) \((?!defau
 _INSTALLED = re.compile(r"[ \t]{0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
 _FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
 _SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
+_REFUSED = re.compile(
+    r"common_ucx\.c:\d{1,6} (\w{1,30})/(\S{1,80}): (?:did not match transport list|matched transport list but not device)"
+)
 _UCX_VERSION = re.compile(r"pml_ucx_open: UCX version (\d[\w.]{0,30})")
 _MORE = re.compile(r"(\d{1,9}) more process(?:es)? ha(?:s|ve) sent help message (\S{1,120}) / (.{1,120}?)\s*\Z")
 _VERSION = re.compile(r"(?:Open MPI v|\(Open MPI\) v?)(\d{1,3}\.\d{1,3}[\w.]{0,20})")
@@ -385,6 +397,8 @@ class Reader:
                 yield Component(said, framework, found.group(1))
         elif found := _SUPPORT.search(text):
             yield UcxSupport(said, found.group(1))
+        elif found := _REFUSED.search(text):
+            yield UcxRefused(said, found.group(1), found.group(2))
         elif "ucx is enabled on any transport or device" in text:
             yield UcxSupport(said, "any")
         elif "mca_pml_ucx_open" in text:

@@ -74,6 +74,8 @@ class MpiProcess(Process):
         self.mtl: tuple[str, Mark] | None = None
         self.provider: tuple[str, Mark] | None = None
         self.support: tuple[str, Mark] | None = None
+        #: Whether pml ucx was not to use what UCX offers of verbs.
+        self.is_refused_verbs = False
         #: By the peer's job and rank.
         self.btls: dict[tuple[int, int], list[BtlUse]] = {}
         #: Of its last line about a btl, unless it began again since.
@@ -317,6 +319,8 @@ class Evidence:
                 process.openib.append((fact.device, mark))
             case openmpi.UcxSupport():
                 process.support = fact.level, mark
+            case openmpi.UcxRefused():
+                process.is_refused_verbs |= words.of_ucx(fact.transport, fact.device) in words.RDMA
             case openmpi.Component():
                 process.components.setdefault(fact.framework, {}).setdefault(fact.name, mark)
             case ucx.EndpointConfig():

@@ -356,7 +356,9 @@ class Run:
                 why.setdefault(reason, []).append((_ranked(mark, speaker), "failure"))
         processes = self._parts.processes
         refused = [
-            _ranked(p.support[1], p) for p in processes if p.support and p.support[0] in ("none", "transports only")
+            _ranked(p.support[1], p)
+            for p in processes
+            if p.is_refused_verbs and p.support and p.support[0] in ("none", "transports only")
         ]
         if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
             why.setdefault("ucxlist", []).extend((mark, "failure") for mark in refused)
