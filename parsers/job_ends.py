@@ -15,9 +15,11 @@ from ibkit.parsers.job_facts import Failure, Requeue, Said
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 OPEN_MPI, HYDRA = "Open MPI", "Hydra"
+#: A launcher by the name that it was called by: Debian has mpirun.openmpi.
+_LAUNCHER = r"(?:mpirun|mpiexec|orterun|prterun|prun)(?:\.[\w.-]{1,20})?"
 #: What ends a run, and whose launcher says it where only one does.
 _DEATH = re.compile(
-    r"(?P<openmpi>(?:mpirun|mpiexec|orterun|prterun|prun) (?:noticed that process rank \d{1,9} with PID \d{1,10} "
+    rf"(?P<openmpi>{_LAUNCHER} (?:noticed that process rank \d{{1,9}} with PID \d{{1,10}} "
     r"on node (?P<node>\S{1,253}) exited\b(?! on signal (?:2|15)\b)"
     r"|detected that one or more processes exited with non-zero status)"
     r"|MPI_ABORT was invoked on rank \d{1,9} in communicator"
@@ -34,7 +36,7 @@ _NOT_STARTED = re.compile(
     r"(?:ORTE|PRTE) was unable to reliably start one or more daemons"
     r"|An (?:ORTE|PRTE) daemon has unexpectedly failed after launch and before"
     r"|There are not enough slots available in the system"
-    r"|(?:mpirun|mpiexec|orterun|prterun|prun) was unable to (?:launch the specified appl|find the specified exec)"
+    rf"|{_LAUNCHER} was unable to (?:launch the specified appl|find the specified exec)"
 )
 #: slurmd's word in the job's own file (slurm src/slurmd/slurmstepd/req.c): requeued, its file goes on.
 _REQUEUE = re.compile(r"slurmstepd(?:-\S{1,80})?: error: \*\*\* JOB \d{1,12} ON \S{1,253} CANCELLED AT \d")

@@ -43,7 +43,7 @@ def said(layer: Layer, *, with_reasons: bool = True) -> str:
         return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
     if layer.verdict == "shm":
         where = "on one host" if len(layer.hosts) < 2 else "or NVLink, no network"
-        return f"shared memory {where}, as expected"
+        return f"shared memory {where}, {'then the job aborted' if layer.status == 'aborted' else 'as expected'}"
     return {
         "as-expected": f"{what}, as expected",
         "fallback": f"{what}, not RDMA: a fall-back{why}",

@@ -45,6 +45,7 @@ def test_every_status_has_a_level() -> None:
         ("ib", "aborted", "InfiniBand, then the job aborted"),
         ("unknown", "undecided", "not decided"),
         ("shm", "as-expected", "shared memory on one host, as expected"),
+        ("shm", "aborted", "shared memory on one host, then the job aborted"),
     ],
 )
 def test_sentence(verdict: str, status: str, text: str) -> None:
