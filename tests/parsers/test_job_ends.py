@@ -33,7 +33,10 @@ def deaths(text: str) -> list[tuple[str, str | None]]:
             "mpirun detected that one or more processes exited with non-zero status, thus causing",
             None,
         ),
-        ("mpirun.openmpi noticed that process rank 1 with PID 0 on node n02 exited on signal 11 (Segmentation).", "n02"),
+        (
+            "mpirun.openmpi noticed that process rank 1 with PID 0 on node n02 exited on signal 11 (Segmentation).",
+            "n02",
+        ),
         ("mpiexec.openmpi detected that one or more processes exited with non-zero status, thus causing", None),
         ("prterun detected that one or more processes exited with non-zero status, thus causing the", None),
         ("ORTE has lost communication with a remote daemon.", None),
