@@ -16,7 +16,7 @@ from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.openmpi_parameters import Parameter, openmpi_parameters
 from ibkit.collectors.pci import rdma_adapters
 from ibkit.collectors.processes import PROC, mapped_libraries
-from ibkit.collectors.ranks import Ranks, ranks_of_target
+from ibkit.collectors.ranks import Ranks, is_root, ranks_of_target
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.host import HostHcas
 from ibkit.model.job_watch import RankFacts, Sample, SeenQueuePair, Segment, Traffic
@@ -65,7 +65,7 @@ class JobWatch(NamedTuple):
     ``owners`` are the processes of the jobs' ranks by the ids of their threads; ``contexts`` the ids that have each
     RDMA device open, None where nobody could list them; ``lacks_hca`` tells whether there is none, not even one
     without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of;
-    ``parameters`` are those of Open MPI's files, by each job's first process.
+    ``parameters`` are those of Open MPI's files, by each job's first process; ``by_root``: root looked.
     """
 
     host: str
@@ -83,6 +83,7 @@ class JobWatch(NamedTuple):
     facts: Mapping[int, RankFacts]
     problems: tuple[Problem, ...] = ()
     parameters: Mapping[int, tuple[Parameter, ...]] = {}
+    by_root: bool = False
 
 
 def watch_job(
@@ -121,14 +122,16 @@ def watch_job(
     fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
     problems = [*(problem for job in jobs for problem in job.problems), *before.problems, *_second(before, after)]
     problems += _ended(later, pids)
+    by_root = is_root(first)
     if own and (hidden := [pid for pid in pids if networks[pid] is None]):
         what = f"sockets, limits and libraries of process {hidden[0]}"
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
-        text = f"{what}{more}: only their user and root may look"
-        problems.append(Problem("not-permitted", text, None, f"{PROC}/PID"))
+        who = "they have more rights than root has here" if by_root else "only their user and root may look"
+        problems.append(Problem("not-permitted", f"{what}{more}: {who}", None, f"{PROC}/PID"))
     return JobWatch(
         host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
         facts, tuple(problems), {min(job.ranks): _parameters(first, job, facts) for job in jobs},
+        by_root,
     )  # fmt: skip
 
 

@@ -19,6 +19,8 @@ RUNNING = "running"
 #: What a target looks like. ``run:KEY`` is the run with that key (ibkit.collectors.job_processes) on any host.
 TARGET = re.compile(r"pid:[0-9]{1,10}|slurm:[0-9]{1,10}(?:[._+][0-9a-z]{1,10})?|run:[^\0]{1,400}|running", re.ASCII)
 
+#: States of proc(5) in which a process has no memory, files or environment any more.
+_ENDED = ("Z", "X", "x")
 #: Begins like one, whatever follows.
 LIKE_TARGET = ("pid:", "slurm:", "run:")
 
@@ -48,7 +50,7 @@ def ranks_of_target(source: Source, target: str) -> tuple[Ranks, ...]:
     found = _by_run(processes, [one for one in processes.ranks.values() if target == RUNNING or one.key == name])
     if not found:
         hidden = ""
-        if processes.hidden and not _is_root(source):  # root is refused by processes of more rights alone: no ranks
+        if processes.hidden and not is_root(source):  # root is refused by processes of more rights alone: no ranks
             hidden = f"; of {len(processes.hidden)} processes the environment may not be read: try as root"
         raise UnreadableInput(f"{target}: no rank of a parallel job on this host{hidden}")
     return found
@@ -65,14 +67,24 @@ def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = 
         return _by_run(processes, processes.of_run(own.key).values())
     if below := [one for one in processes.ranks.values() if pid in processes.above(one.pid)]:
         return _by_run(processes, below)
+    # A rank's helper may have cleared its environment, or have ended.
+    if above := next((processes.ranks[one] for one in processes.above(pid) if one in processes.ranks), None):
+        return _by_run(processes, processes.of_run(above.key).values())
+    if seen.state in _ENDED:
+        parent = f", process {seen.parent}," if seen.parent else ""
+        raise UnreadableInput(
+            f"pid:{pid}: this process has ended, and only its exit status waits for its parent{parent} (a zombie): "
+            "nothing of it is left to be looked at"
+        )
     # Slurm starts the ranks, or the daemons that start them, below a process of its own.
     job = processes.environment(pid).get("SLURM_JOB_ID")
     if job and (found := [one for one in processes.ranks.values() if one.environment.get("SLURM_JOB_ID") == job]):
         return _by_run(processes, found)
     children = [other for other in processes.hidden if next(processes.above(other), None) == pid]
     if pid in processes.hidden or children:
-        text = "the environment may not be read: only the process's user and root may; which ranks belong together is "
-        problem = Problem("not-permitted", f"{text}not known", None, f"{PROC}/{(children or [pid])[0]}/environ")
+        who = "it has more rights than root has here" if is_root(source) else "only the process's user and root may"
+        text = f"the environment may not be read: {who}; which ranks belong together is not known"
+        problem = Problem("not-permitted", text, None, f"{PROC}/{(children or [pid])[0]}/environ")
         return (Ranks(dict.fromkeys(children or [pid]), problems=(problem,)),)
     text = f"process {pid} is no rank of a parallel job, and has started none, as far as launchers' variables tell"
     return (Ranks({pid: None}, problems=(Problem("no-rank", text, None, f"{PROC}/{pid}/environ"),)),)
@@ -122,7 +134,7 @@ def _by_run(processes: JobProcesses, chosen: Iterable[RankProcess]) -> tuple[Ran
     return tuple(sorted(found, key=lambda one: min(one.ranks)))
 
 
-def _is_root(source: Source) -> bool:
+def is_root(source: Source) -> bool:
     """Whether root looks."""
     return re.search(r"^Uid:\t0\t", source.read(f"{PROC}/self/status").text or "", re.MULTILINE) is not None
 

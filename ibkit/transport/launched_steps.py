@@ -34,11 +34,7 @@ def _stepped(layer: Layer, launch: Launch, exit_status: int, seen: Sequence[JobV
     if exit_status:
         return layer._replace(next_step=_failed(exit_status))
     if launch.kept:
-        names = " and ".join(launch.kept)
-        return layer._replace(
-            next_step=f"run it again without {names}, as you have set {'it' if len(launch.kept) == 1 else 'them'}: the "
-            "lines that decide are not printed so, and ibkit sets what is needed"
-        )
+        return layer._replace(next_step=_without_settings(launch.kept))
     looked = next((one.layers[0].next_step for one in reversed(seen) if one.layers and one.layers[0].next_step), None)
     return layer._replace(next_step=looked or _LONGER)
 
@@ -55,17 +51,27 @@ def _failed(exit_status: int) -> str:
     )
 
 
+def _without_settings(names: Sequence[str]) -> str:
+    """What the user has set silences the lines that decide."""
+    return (
+        f"run it again without {' and '.join(names)}, as you have set {'it' if len(names) == 1 else 'them'}: the "
+        "lines that decide are not printed so, and ibkit sets what is needed"
+    )
+
+
 def _without_lines(launch: Launch, exit_status: int) -> str:
     """Nothing of it was recognised."""
     if exit_status:
         return _failed(exit_status)
+    if launch.kept:
+        return _without_settings(launch.kept)
     if launch.runtime.name:
         return (
             f"{launch.runtime.name} was told to say its transport, and what it started printed no line of it: is that "
             "linked with this MPI (ldd PROGRAM)? A program that calls no MPI_Init has no transport"
         )
     return (
-        "no rank of MPI, NCCL or Gloo spoke, though all were told to: does it start ranks at all? Where they run "
-        "elsewhere (a batch job, another container) give their log, or look at them while they run: "
-        "ibkit check-mpi-transport running"
+        "no rank of MPI, NCCL or Gloo spoke, though all were told to: does it start ranks at all? Where the command "
+        "sends their output to a file give that file, and 2>/dev/null hides it; where they run elsewhere (a batch job, "
+        "another container) give their log, or look at them while they run: ibkit check-mpi-transport running"
     )

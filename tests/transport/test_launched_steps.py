@@ -47,7 +47,9 @@ def test_the_logs_own_step_names_settings() -> None:
         (stepped(exit_status=132), "exit status 132"),
         (stepped(), "Open MPI was told to say its transport"),
         (stepped(runtime=Runtime()), "does it start ranks at all?"),
+        (stepped(runtime=Runtime()), "2>/dev/null hides it"),
         (stepped(undecided(), kept=("OMPI_MCA_btl_base_verbose",)), "without OMPI_MCA_btl_base_verbose"),
+        (stepped(kept=("OMPI_MCA_btl_base_verbose",)), "without OMPI_MCA_btl_base_verbose"),
     ],
 )
 def test_what_is_still_to_be_done(step: str | None, words: str) -> None:

@@ -344,6 +344,9 @@ def test_root_is_not_advised_to_root(uid: int, advice: bool) -> None:
     with pytest.raises(UnreadableInput) as told:
         watch_job("nodea", "running", here, here, lambda _: 1.0)
     assert ("as root" in str(told.value)) is advice
+    answer = judge_watches("pid:1", [watch_job("nodea", "pid:1", here, here, lambda _: 1.0)])
+    assert ("look again as root or the job's user" in (answer.next_step or "")) is advice
+    assert ("look again as the host's own root" in (answer.next_step or "")) is not advice
 
 
 def test_another_jobs_rank_that_may_not_be_looked_at_is_no_obstacle() -> None:
@@ -381,6 +384,25 @@ def test_a_process_that_is_no_rank_is_told() -> None:
     answer = judge_watches("pid:95", [watch_job("nodea", "pid:95", here, here, lambda _: 2.0)])
     assert answer.verdict == "unknown"
     assert "no-rank" in [one.kind for one in answer.problems]
+    assert "name a rank or its launcher" in (answer.next_step or "")
+
+
+@pytest.mark.parametrize("state", ["S (sleeping)", "Z (zombie)"])
+def test_what_a_rank_has_started_is_of_its_job(state: str) -> None:
+    """A helper that has cleared its environment, and one that has ended."""
+    here = source()
+    here._folders = {**here._folders, "/proc": [Entry(name, "folder") for name in ("89", "90", "95", "self")]}
+    here._files["/proc/95/status"] = f"Name:\tpython3\nState:\t{state}\nTgid:\t95\nPPid:\t89\n"
+    here._files["/proc/95/environ"] = ""
+    (found,) = ranks_of_process(here, 95)
+    assert dict(found.ranks) == {89: 0, 90: 1}
+
+
+def test_a_process_that_has_ended_is_said_to_have() -> None:
+    here = source()
+    here._files["/proc/95/status"] = "Name:\tsleep\nState:\tZ (zombie)\nTgid:\t95\nPPid:\t7\n"
+    with pytest.raises(UnreadableInput, match=r"has ended.*process 7, .a zombie"):
+        ranks_of_process(here, 95)
 
 
 def test_an_open_rdma_device_is_a_way_that_shared_memory_does_not_exclude() -> None:

@@ -39,6 +39,11 @@ def next_step(job: LiveJob) -> str:
             "the ranks have queue pairs, and none moved in the window: look again while they communicate, with a "
             f"longer --window{why}"
         )
+    if stranger := next((one for part in job.parts for one in part.ranks.problems if one.kind == "no-rank"), None):
+        return (
+            f"{stranger.text}: name a rank or its launcher (ibkit check-mpi-transport running finds them), or give the "
+            "job's log"
+        )
     if elsewhere := _elsewhere(job):
         return elsewhere
     remote = next((move for part in job.parts for move in part.tcp), None)
@@ -47,7 +52,10 @@ def next_step(job: LiveJob) -> str:
             f"a rank moves data by TCP with {remote.socket.peer}, and from here it cannot be seen whether that is "
             "a rank: look on all hosts of the job (--hosts), or give its log"
         )
-    as_root = " as root or the job's user" if any(part.is_hidden for part in job.parts) else ""
+    hidden = [part for part in job.parts if part.is_hidden]
+    as_root = " as root or the job's user" if any(not part.watch.by_root for part in hidden) else ""
+    if hidden and not as_root:  # without CAP_SYS_PTRACE, or in a user namespace
+        as_root = " as the host's own root, outside of any container,"
     hosts = "" if job.is_whole else ", on each of the job's hosts (--hosts)"
     return (
         f"nothing moved in the window that can be seen and proves it: look again{as_root} while the ranks communicate, "
