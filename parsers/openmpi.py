@@ -56,10 +56,17 @@ class Mtl(NamedTuple):
 
 
 class OfiProvider(NamedTuple):
-    """The libfabric provider of mtl ofi; ``none`` where none was acceptable."""
+    """The libfabric provider of mtl ofi; ``none`` where none was acceptable. 4.1 prints its domain in these words."""
 
     said: Said
     provider: str
+
+
+class OfiDomain(NamedTuple):
+    """The domain of mtl ofi's provider: a device, for what goes over IP an interface."""
+
+    said: Said
+    name: str
 
 
 class TcpInterface(NamedTuple):
@@ -161,6 +168,7 @@ OpenMpiFact = (
     | Pml
     | Mtl
     | OfiProvider
+    | OfiDomain
     | TcpInterface
     | OpenibPort
     | UcxSupport
@@ -230,7 +238,8 @@ _KEPT = re.compile(
         for mark in (
             b"mca: bml: Using ", b"mca: bml: Not using ", b"select: component ", b"check:select: checking my pml",
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
-            b"match transport list", b"matched transport list but", b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
+            b"match transport list", b"matched transport list but",
+            b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
@@ -283,7 +292,7 @@ _BTL = re.compile(
 )
 _PMLS = frozenset(("ob1", "ucx", "cm", "yalla", "bfo", "csum"))
 #: Before 2.0 nothing else tells the mtl (mtl_base_component.c); of what prints such lines only mtl has these.
-_MTLS = frozenset(("psm", "psm2", "mxm"))
+_MTLS = frozenset(("psm", "psm2", "mxm", "ofi", "mx", "portals", "portals4"))
 _SELECTED = re.compile(r"select: component (\w{1,40}) selected")
 _PML_CHECK = re.compile(
     r"check:select: checking my pml (\w{1,40}) against process \[\[(\d{1,10}),\d{1,10}\],\d{1,9}\] pml \w"
@@ -316,7 +325,8 @@ _INSTALLED = re.compile(r"[ \t]{0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
 _FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
 _SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
 _REFUSED = re.compile(
-    r"common_ucx\.c:\d{1,6} (\w{1,30})/(\S{1,80}): (?:did not match transport list|matched transport list but not device)"
+    r"common_ucx\.c:\d{1,6} (\w{1,30})/(\S{1,80}): "
+    r"(?:did not match transport list|matched transport list but not device)"
 )
 _UCX_VERSION = re.compile(r"pml_ucx_open: UCX version (\d[\w.]{0,30})")
 _MORE = re.compile(r"(\d{1,9}) more process(?:es)? ha(?:s|ve) sent help message (\S{1,120}) / (.{1,120}?)\s*\Z")
@@ -421,10 +431,10 @@ class Reader:
             ended = self._help.read(text, line.number)
             if ended:
                 yield from self._end_help()
-        if (found := _OFI.search(text)) and not found["what"]:
+        if found := _OFI.search(text):
             head = _HEAD.search(text)
             who = said._replace(host=head["host"], pid=int(head["pid"])) if head else said
-            yield OfiProvider(who, found["name"])
+            yield OfiDomain(who, found["name"]) if found["what"] else OfiProvider(who, found["name"])
         elif found := _INSTALLED.match(text):
             yield Installed(said, found.group(1), found.group(2))
         elif found := _VERSION.search(text):

@@ -73,6 +73,8 @@ class MpiProcess(Process):
         self.pml: tuple[str, Mark] | None = None
         self.mtl: tuple[str, Mark] | None = None
         self.provider: tuple[str, Mark] | None = None
+        #: Of its libfabric provider.
+        self.domain: tuple[str, Mark] | None = None
         self.support: tuple[str, Mark] | None = None
         #: Whether pml ucx was not to use what UCX offers of verbs.
         self.is_refused_verbs = False
@@ -306,13 +308,16 @@ class Evidence:
                     process.rank = fact.peer
             case openmpi.Pml():
                 process.family = process.family or fact.family
-                if process.pml is None or fact.family is None:
-                    process.pml = fact.component, mark
+                process.pml = process.pml or (fact.component, mark)  # osc says the same of a window, later (5.0)
             case openmpi.Mtl():
                 process.mtl = fact.component, mark
             case openmpi.OfiProvider():
-                if words.of_provider(fact.provider) != "unknown" or fact.provider == "psm3":
-                    process.provider = process.provider or (fact.provider, mark)
+                if process.provider is not None:
+                    process.domain = process.domain or (fact.provider, mark)  # 4.1
+                elif words.of_provider(fact.provider) != "unknown" or fact.provider == "psm3":
+                    process.provider = fact.provider, mark
+            case openmpi.OfiDomain():
+                process.domain = fact.name, mark
             case openmpi.TcpInterface():
                 process.interfaces.add(fact.name)
             case openmpi.OpenibPort():

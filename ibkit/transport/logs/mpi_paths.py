@@ -25,6 +25,8 @@ from ibkit.transport.settings import UCX_COPIES
 MAX_TABLE_HOSTS = 200
 #: pml components that send through btl modules.
 BTL_PMLS = frozenset(("ob1", "bfo", "csum"))
+#: Of networks for which there is no word.
+_OTHER_MTLS = frozenset(("mx", "portals", "portals4"))
 _REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refused"))
 
 
@@ -242,6 +244,9 @@ class Paths:
                 mark = (process.mtl or process.pml)[1]
                 yield Path(self._host(process.host), None, "rdma", mark, "selection", needs_hosts=True)
                 continue
+            if process.mtl is not None and process.mtl[0] in _OTHER_MTLS:
+                yield Path(self._host(process.host), None, "unknown", process.mtl[1], "selection", needs_hosts=True)
+                continue
             provider = process.provider or next(
                 (known for known in self._evidence.providers if words.of_provider(known[0]) != "unknown"), None
             )
@@ -249,7 +254,10 @@ class Paths:
                 provider = process.mtl
             if process.provider and process.provider[0].lower() == "psm3":
                 provider = self._evidence.psm3.get(process.host)
-            if provider is not None and (word := words.of_provider(provider[0])) not in ("shm", "unknown"):
+            word = words.of_provider(provider[0]) if provider else "unknown"
+            if word == "tcp" and provider is process.provider and process.domain:
+                word = words.of_interface(process.domain[0])
+            if provider is not None and word not in ("shm", "unknown"):
                 yield Path(self._host(process.host), None, word, provider[1], "selection", needs_hosts=True)
 
     def _unmatched_paths(self) -> Iterator[Path]:

@@ -44,6 +44,17 @@ _PML_STEPS = {
     "ucx": "pml ucx is UCX, over whatever it finds: run again with -x UCX_LOG_LEVEL=info",
     "cm": "pml cm sends by an mtl that no line names: run again with --mca mtl_base_verbose 100",
 }
+#: Open MPI's modules of networks for which there is no verdict.
+_NETWORKS = {
+    "elan": "Quadrics", "gm": "Myrinet", "mx": "Myrinet", "portals": "Cray's SeaStar",
+    "portals4": "Portals 4, of Bull's BXI or over something else", "ugni": "Cray's Gemini or Aries",
+    "usnic": "Cisco's usNIC, UDP over Ethernet past the kernel", "udapl": "uDAPL, over whatever its provider is",
+}  # fmt: skip
+_NETWORK_STEP = "Open MPI names what it sends by: {}. There is no verdict for that, and no other line would tell more"
+_LIBFABRIC_STEP = (
+    "Open MPI sends by a libfabric provider that no line names: run again with --mca opal_common_ofi_verbose 1 (before "
+    "4.1: --mca mtl_base_verbose 100), or -x FI_LOG_LEVEL=info"
+)
 _STEPS = {
     "Open MPI": _OPENMPI_STEP,
     "UCX": "run again with UCX_LOG_LEVEL=info (UCX 1.7 or later) for all ranks",
@@ -146,12 +157,29 @@ class Run:
         )  # fmt: skip
 
     def _next_step(self, runtime: str | None) -> str:
-        """What to add to the next run: for the pml that all chose, where that is all that they say."""
+        """What to add to the next run: for the pml that all chose, where that is all that they say. Nothing where a
+        network is named that has no verdict.
+        """
         processes = self._parts.processes
+        modules = self._modules()
+        if others := [f"{name} ({_NETWORKS[name]})" for name in sorted(modules) if name in _NETWORKS]:
+            return _NETWORK_STEP.format(", ".join(others))
+        if "ofi" in modules:
+            return _LIBFABRIC_STEP
         chosen = {process.pml[0] for process in processes if process.pml}
         if len(chosen) == 1 and not any(p.btls or p.endpoints or p.mtl for p in processes):
             return _PML_STEPS.get(chosen.pop(), next_step(runtime))
         return next_step(runtime)
+
+    def _modules(self) -> set[str]:
+        """The modules that carry, as far as lines name them: btls to other processes, the mtl, those in tables."""
+        processes, tables, _, _ = self._parts
+        found = {use.btl for p in processes for uses in p.btls.values() for use in uses if use.better is None}
+        found |= {p.mtl[0] for p in processes if p.mtl and p.pml and p.pml[0] == "cm"}
+        for table, _, _ in tables:
+            found.update(methods[0] for row in table.rows for methods in row.methods if methods)
+            found.update(table.off_host)
+        return found
 
     def _lacks_buffers(self) -> bool:
         """Whether UCX had no memory to send or receive with on what it had chosen: it tries for ever, and may have had
@@ -349,7 +377,9 @@ class Run:
                 reason = "mlxucx"
             elif failure.runtime == "ofi":
                 reason = None  # libfabric was asked, and is not what this run's data path goes by
-            elif failure.topic == "transport-missing" and _offers_verbs(failure.detail):
+            elif (failure.topic == "no-nics" and not self._is_hca(failure.detail)) or (
+                failure.topic == "transport-missing" and _offers_verbs(failure.detail)
+            ):
                 reason = None
             if reason:
                 speaker = self._evidence.by_key.get((failure.said.host, failure.said.pid))
@@ -363,6 +393,14 @@ class Run:
         if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
             why.setdefault("ucxlist", []).extend((mark, "failure") for mark in refused)
         return why
+
+    def _is_hca(self, module: str | None) -> bool:
+        """Whether a module that found no device looks for HCAs: Myrinet's and Quadrics' do not, and of repetitions that
+        are only counted only these may be told.
+        """
+        told = [f.detail or "" for f, _ in self._parts.failures if f.topic == "no-nics"]
+        others = [name for name in told if name.startswith(_NO_HCAS)]
+        return not (module or "").startswith(_NO_HCAS) and not (others and "more process" in (module or ""))
 
     def _is_without_ucx(self, version: str | None) -> bool:
         """Whether the build that refuses InfiniBand ports is known to have no UCX: by its version, or by its list."""
@@ -438,6 +476,8 @@ class Run:
 
 #: Fatal failures of a start: no data was moved yet.
 _AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch", "not-started"))
+#: What 1.2 to 1.6 call modules of other networks in ``btl:no-nics``; uDAPL needs a provider, too.
+_NO_HCAS = ("Myrinet", "ELAN", "uDAPL")
 #: Components that need no HCA.
 _WITHOUT_HCA = frozenset(
     ("self", "sm", "vader", "smcuda", "tcp", "template", "ob1", "cm", "bfo", "csum", "v", "monitoring", "crcpw")
