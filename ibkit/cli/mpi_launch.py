@@ -45,7 +45,7 @@ def launch_job(args: argparse.Namespace) -> int:
     if ended.output_lost is not None:
         raise ended.output_lost
     try:
-        answer = joined(judge_launched(target, argv, ready, ended, environment, host), seen)
+        answer = joined(judge_launched(target, argv, ready, ended, environment, host), seen, watcher.ranks())
         answer = with_own_steps(answer, ready, ended.exit_status, seen)
         status = tell(args, answer, for_people=sys.stderr)
     except IbkitError as error:

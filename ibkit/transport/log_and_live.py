@@ -7,7 +7,9 @@ names the path or the choice, and the contradiction is told; else it is not deci
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ibkit.model.mpi import Evidence, JobVerdict, Layer
 from ibkit.parsers.base import Problem
@@ -17,43 +19,77 @@ from ibkit.transport.evidence import Book, Mark
 
 _OPEN = ("unknown", "none")
 _DECIDING = ("path", "selection")
+#: The process that has printed a line of Open MPI (``[n01:4711]``), UCX (``[17...] [n01:4711:0]``) or NCCL
+#: (``n01:4711:4720 [0]``).
+_PROCESS = re.compile(r"(?:\[\d{1,12}\.\d{1,9}\] )?\[?[\w.-]{1,253}:(\d{1,10})(?:\]| {0,8}:\d{1,10}[\] ])")
 _CONTRADICTION = (
     "its output says {told}, but what moved in a window of time was {seen}: look at the running job itself "
     "(ibkit check-mpi-transport pid:N), and at which lines of the output are this job's"
 )
 
 
-def joined(told: JobVerdict, seen: Sequence[JobVerdict]) -> JobVerdict:
-    """The answer from the output with what the looks at the running job add to it."""
-    live, problems = _agreed(seen)
-    if live is None:
+def joined(
+    told: JobVerdict, seen: Sequence[JobVerdict], ranks: Mapping[str, frozenset[int]] = MappingProxyType({})
+) -> JobVerdict:
+    """The answer from the output with what the looks at the running job add to it.
+
+    ``ranks`` are the processes of each run that was seen, by its layer's ``process``.
+    """
+    runs, problems = _by_run(seen)
+    if not runs:
         if told.status == "undecided":
             problems += [problem for one in seen for problem in one.problems]
         return told._replace(problems=(*told.problems, *dict.fromkeys(problems)))
     book = Book()
     _cite(told, book)
-    (layer,) = live.layers
-    layer = _renumbered(layer, _cite(live, book))
-    same = [number for number, one in enumerate(told.layers) if one.layer == layer.layer]
-    if len(same) > 1 or (not same and any(one.verdict not in _OPEN for one in told.layers)):
-        return told  # which of the runs was seen, or whether the layers are two, is not known
     layers = list(told.layers)
-    if same:
-        layers[same[0]], contradiction = _settled(layers[same[0]], layer, told.evidence)
-        problems += contradiction
-    else:
-        layers.append(layer)
+    for live in runs:
+        (layer,) = live.layers
+        same = [number for number, one in enumerate(told.layers) if one.layer == layer.layer]
+        if len(same) > 1 or (not same and any(one.verdict not in _OPEN for one in told.layers)):
+            return told  # which of the runs was seen, or whether the layers are two, is not known
+        if same and len(runs) > 1 and layers[same[0]].verdict in _OPEN:
+            said = ", then ".join(one.verdict for one in runs)
+            problems = [Problem("contradiction", f"looks at the running job saw {said}, of several runs: not used")]
+            return told._replace(problems=(*told.problems, *problems))
+        layer = _renumbered(layer, _cite(live, book))
+        if not same:
+            layers.append(layer._replace(job=len(layers) + 1) if len(runs) > 1 else layer)
+            continue
+        settled, contradiction = _settled(layers[same[0]], layer, told.evidence)
+        if contradiction and _is_another_run(layers[same[0]], told.evidence, ranks.get(layer.process or "")):
+            layers.append(layer._replace(job=len(layers) + 1))
+        else:
+            layers[same[0]] = settled
+            problems += contradiction
     return combine(told.target, layers, book, [*told.problems, *problems])
 
 
-def _agreed(seen: Sequence[JobVerdict]) -> tuple[JobVerdict | None, list[Problem]]:
-    """The last look that decides, if no other one says something else. That nothing moved is not against it."""
-    deciding = [one for one in seen if len(one.layers) == 1 and one.layers[0].verdict not in _OPEN]
-    moved = [one for one in deciding if one.verdict != "shm"] or deciding
-    if len({one.verdict for one in moved}) > 1:
-        said = ", then ".join(one.verdict for one in moved)
-        return None, [Problem("contradiction", f"looks at the running job saw {said}: they are not used")]
-    return (moved[-1] if moved else None), []
+def _by_run(seen: Sequence[JobVerdict]) -> tuple[list[JobVerdict], list[Problem]]:
+    """Of each run the last look that decides, if no other one says something else; of runs that agree one. That nothing
+    moved is not against it.
+    """
+    looks: dict[str | None, list[JobVerdict]] = {}
+    for one in seen:
+        if len(one.layers) == 1 and one.layers[0].verdict not in _OPEN:
+            looks.setdefault(one.layers[0].process, []).append(one)
+    found = []
+    for deciding in looks.values():
+        moved = [one for one in deciding if one.verdict != "shm"] or deciding
+        if len({one.verdict for one in moved}) > 1:
+            said = ", then ".join(one.verdict for one in moved)
+            return [], [Problem("contradiction", f"looks at the running job saw {said}: they are not used")]
+        found.append(moved[-1])
+    return found if len({one.verdict for one in found}) > 1 else found[-1:], []
+
+
+def _is_another_run(layer: Layer, evidence: Sequence[Evidence], ranks: frozenset[int] | None) -> bool:
+    """Whether the lines that decide the layer are of processes that the run which was seen does not have: a script may
+    have started several, and shown the output of one.
+    """
+    lines = [one.text for one in evidence if one.evidence_class in _DECIDING and one.transport == layer.verdict]
+    found = [_PROCESS.match(line) for line in lines]
+    return bool(ranks and lines) and all(one is not None and int(one[1]) not in (ranks or ()) for one in found)
 
 
 def _settled(told: Layer, seen: Layer, evidence: Sequence[Evidence]) -> tuple[Layer, list[Problem]]:

@@ -52,6 +52,10 @@ class Watcher:
             seen += (JobVerdict(target, "unknown", "undecided", problems=tuple(self._problems)),)
         return seen
 
+    def ranks(self) -> dict[str, frozenset[int]]:
+        """The processes of each run that was seen, by its first one as ``Layer.process`` has it."""
+        return {f"pid:{min(job.ranks)}": frozenset(job.ranks) for watch in tuple(self._watches) for job in watch.jobs}
+
     def _look(self, pid: int, started: float) -> None:
         for after in self._looks:
             if self._over.wait(max(0.0, started + after - time.monotonic())):

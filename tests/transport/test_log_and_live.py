@@ -102,6 +102,49 @@ def test_looks_that_contradict_each_other_are_not_used() -> None:
     assert [problem.kind for problem in found.problems] == ["contradiction"]
 
 
+def of_run(process: str, verdict: str, status: str = "as-expected") -> JobVerdict:
+    """A look at the run whose first process that is."""
+    found = seen(verdict, status)
+    return found._replace(layers=(found.layers[0]._replace(process=process),))
+
+
+def test_looks_at_several_runs_are_a_layer_each() -> None:
+    """A script that starts one job after the other, and sends what both print to files."""
+    looks = [of_run("pid:11", "tcp", "fallback"), of_run("pid:31", "shm"), of_run("pid:31", "shm")]
+    found = joined(JobVerdict("job", "unknown", "undecided"), looks)
+    assert [(one.job, one.verdict, one.process) for one in found.layers] == [(1, "tcp", "pid:11"), (2, "shm", "pid:31")]
+    assert (found.verdict, found.status, found.problems) == ("tcp", "fallback", ())
+
+
+def test_runs_that_agree_are_one() -> None:
+    looks = [of_run("pid:11", "tcp", "fallback"), of_run("pid:31", "tcp", "fallback")]
+    assert [one.verdict for one in joined(answer("unknown", "undecided"), looks).layers] == ["tcp"]
+
+
+def test_several_runs_beside_an_output_that_leaves_one_open() -> None:
+    looks = [of_run("pid:11", "tcp", "fallback"), of_run("pid:31", "shm")]
+    found = joined(answer("unknown", "undecided"), looks)
+    assert (found.verdict, [problem.kind for problem in found.problems]) == ("unknown", ["contradiction"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[n1:31] mca: bml: Using vader btl for send to [[1,1],1] on node n1",
+        "[1796236642.419113] [n1:31:0]      ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(sysv/memory)",
+        "[1796236642.419113] [n1:31   :0]   ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(sysv/memory)",
+        "n1:31:44 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM",
+    ],
+)
+@pytest.mark.parametrize(("ranks", "verdicts"), [({11, 12}, ["shm", "tcp"]), ({31, 32}, ["shm"])])
+def test_an_output_of_other_processes_is_of_another_run(line: str, ranks: set[int], verdicts: list[str]) -> None:
+    told = answer("shm", evidence_class="path")
+    told = told._replace(evidence=(told.evidence[0]._replace(text=line),))
+    found = joined(told, [of_run("pid:11", "tcp", "fallback")], {"pid:11": frozenset(ranks)})
+    assert [one.verdict for one in found.layers] == verdicts
+    assert len(found.problems) == 2 - len(verdicts)
+
+
 def test_shared_memory_seen_before_the_network_was_used_is_no_contradiction() -> None:
     assert joined(answer("unknown", "undecided"), [seen("shm"), seen("tcp", "fallback")]).verdict == "tcp"
 
