@@ -27,7 +27,7 @@ MAX_TABLE_HOSTS = 200
 BTL_PMLS = frozenset(("ob1", "bfo", "csum"))
 #: Of networks for which there is no word.
 _OTHER_MTLS = frozenset(("mx", "portals", "portals4"))
-_REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refused"))
+_REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refused", "openib-off"))
 
 
 class Path(NamedTuple):

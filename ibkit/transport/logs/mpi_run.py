@@ -6,7 +6,7 @@ they agree. Help messages, settings and candidates never decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
@@ -51,6 +51,10 @@ _NETWORKS = {
     "usnic": "Cisco's usNIC, UDP over Ethernet past the kernel", "udapl": "uDAPL, over whatever its provider is",
 }  # fmt: skip
 _NETWORK_STEP = "Open MPI names what it sends by: {}. There is no verdict for that, and no other line would tell more"
+_OFF_STEP = (
+    "openib tells itself why it was not used (the line of class failure below, and those that follow it in the log): "
+    "mend what it names, or leave the HCA to UCX (Open MPI 4 and later)"
+)
 _LIBFABRIC_STEP = (
     "Open MPI sends by a libfabric provider that no line names: run again with --mca opal_common_ofi_verbose 1 (before "
     "4.1: --mca mtl_base_verbose 100), or -x FI_LOG_LEVEL=info"
@@ -153,7 +157,7 @@ class Run:
             status = "aborted"
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
-            reasons(why, book), self._next_step(runtime) if verdict == "unknown" else None,
+            reasons(why, book), self._next_step(runtime) if verdict == "unknown" else self._mend(status, why, book),
         )  # fmt: skip
 
     def _next_step(self, runtime: str | None) -> str:
@@ -170,6 +174,14 @@ class Run:
         if len(chosen) == 1 and not any(p.btls or p.endpoints or p.mtl for p in processes):
             return _PML_STEPS.get(chosen.pop(), next_step(runtime))
         return next_step(runtime)
+
+    def _mend(self, status: str, why: Collection[str], book: Book) -> str | None:
+        """Where the catalogue has no reason and openib says in a message of its own why it was not used."""
+        told = next((mark for failure, mark in self._parts.failures if failure.topic == "openib-off"), None)
+        if told is None or why or status not in ("fallback", "mixed"):
+            return None
+        book.cite(told, "failure")
+        return _OFF_STEP
 
     def _modules(self) -> set[str]:
         """The modules that carry, as far as lines name them: btls to other processes, the mtl, those in tables."""
