@@ -30,6 +30,8 @@ from ibkit.sources.base import CommandAnswer, Source
 
 SOCKETS = ("ss", "-tineH")
 ADDRESSES = ("ip", "-j", "-d", "addr")
+#: Runs a command of this host in a process's network (a container's), for which root is needed.
+ENTER = ("nsenter", "--net", "--target")
 #: Netlink dumps of a host with many sockets (seconds).
 DEADLINE_SECONDS = 20.0
 #: The packets of a port: PortCounters (on Ethernet those of RoCE only), else what the driver counts (rxe; efa, bnxt).
@@ -66,6 +68,7 @@ class JobWatch(NamedTuple):
     RDMA device open, None where nobody could list them; ``lacks_hca`` tells whether there is none, not even one
     without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of;
     ``parameters`` are those of Open MPI's files, by each job's first process; ``by_root``: root looked.
+    ``inside`` is the process in whose network namespace sockets and addresses were looked up, None: in the reader's.
     """
 
     host: str
@@ -84,6 +87,7 @@ class JobWatch(NamedTuple):
     problems: tuple[Problem, ...] = ()
     parameters: Mapping[int, tuple[Parameter, ...]] = {}
     by_root: bool = False
+    inside: int | None = None
 
 
 def watch_job(
@@ -103,13 +107,19 @@ def watch_job(
     if has_device:
         owners = {thread: pid for pid in pids for thread in _threads(first, pid)}
         contexts = _contexts(first, pids)
-    addresses = _interfaces(first)
-    before = _sample(first, has_device, ports, _holders(first, pids))
+    holders = _holders(first, pids)
+    before = _sample(first, has_device, ports, holders)
     own, networks = _networks(first, pids, before)
+    inside = _common_network(own, networks)
+    if inside is not None:  # where all ranks are in one container, what matters is seen from there
+        sockets = _sockets(first, holders, [], inside)
+        inside = None if sockets is None else inside
+        before = before if sockets is None else before._replace(sockets=sockets)
+    addresses = _interfaces(first, inside)
     elsewhere = {number: pid for pid, number in networks.items() if own and number not in (None, own)}
     before = before._replace(elsewhere={number: _traffic(first, pid) for number, pid in elsewhere.items()})
     seconds = wait({pid: rank for job in jobs for pid, rank in job.ranks.items()})
-    after = _sample(later, has_device, ports)
+    after = _sample(later, has_device, ports, inside=inside)
     if has_device:  # a rank that has just begun opens its devices and makes their threads in the window
         owners |= {thread: pid for pid in pids for thread in _threads(later, pid)}
         contexts = _joined(contexts, _contexts(later, pids))
@@ -128,10 +138,11 @@ def watch_job(
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
         who = "they have more rights than root has here" if by_root else "only their user and root may look"
         problems.append(Problem("not-permitted", f"{what}{more}: {who}", None, f"{PROC}/PID"))
+    network = own if inside is None else networks[inside]
+    parameters = {min(job.ranks): _parameters(first, job, facts) for job in jobs}
     return JobWatch(
-        host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
-        facts, tuple(problems), {min(job.ranks): _parameters(first, job, facts) for job in jobs},
-        by_root,
+        host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics,
+        network, facts, tuple(problems), parameters, by_root, inside,
     )  # fmt: skip
 
 
@@ -219,12 +230,16 @@ def _busiest(before: Sample, after: Sample, ranks: Mapping[int, int | None]) -> 
 
 
 def _sample(
-    source: Source, has_device: bool, ports: Sequence[str], holders: Mapping[int, tuple[int, ...]] | None = None
+    source: Source,
+    has_device: bool,
+    ports: Sequence[str],
+    holders: Mapping[int, tuple[int, ...]] | None = None,
+    inside: int | None = None,
 ) -> Sample:
     problems: list[Problem] = []
     return Sample(
         _queue_pairs(source, problems) if has_device else (),
-        _sockets(source, holders or {}, problems),
+        _sockets(source, holders or {}, problems, inside),
         {port: counted for port in ports if (counted := _packets(source, port))},
         _traffic(source, "self"),
         problems=tuple(problems),
@@ -309,10 +324,21 @@ def _holders(source: Source, pids: Sequence[int]) -> dict[int, tuple[int, ...]]:
     return found
 
 
+def from_inside(command: tuple[str, ...], process: int | None) -> tuple[str, ...]:
+    """The command as it is run in a process's network; None is the reader's own."""
+    return command if process is None else (*ENTER, str(process), *command)
+
+
+def _common_network(own: int | None, networks: Mapping[int, int | None]) -> int | None:
+    """A process of the one network namespace that all of them are in, if it is not the reader's."""
+    numbers = set(networks.values())
+    return min(networks) if own and len(numbers) == 1 and not numbers & {own, None} else None
+
+
 def _sockets(
-    source: Source, holders: Mapping[int, tuple[int, ...]], problems: list[Problem]
+    source: Source, holders: Mapping[int, tuple[int, ...]], problems: list[Problem], inside: int | None = None
 ) -> tuple[ss_tcp.TcpSocket, ...] | None:
-    answer = source.run(SOCKETS, deadline_seconds=DEADLINE_SECONDS)
+    answer = source.run(from_inside(SOCKETS, inside), deadline_seconds=DEADLINE_SECONDS)
     if answer.failure or answer.exit_status not in (0, None):
         problems.append(_failed(answer, "TCP sockets cannot be listed"))
         return None
@@ -350,8 +376,8 @@ def _connections(source: Source, pid: int) -> tuple[proc_net_tcp.Connection, ...
     return tuple(one for text in texts for one in proc_net_tcp.parse(text))
 
 
-def _interfaces(source: Source) -> Interfaces:
-    answer = source.run(ADDRESSES, deadline_seconds=DEADLINE_SECONDS)
+def _interfaces(source: Source, inside: int | None) -> Interfaces:
+    answer = source.run(from_inside(ADDRESSES, inside), deadline_seconds=DEADLINE_SECONDS)
     try:
         found = parse_addresses(answer.out).value
     except NotThisFormat:

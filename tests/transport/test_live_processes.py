@@ -387,6 +387,45 @@ def test_a_process_that_is_no_rank_is_told() -> None:
     assert "name a rank or its launcher" in (answer.next_step or "")
 
 
+def in_one_container(moment: Answers, ss: CommandAnswer) -> Answers:
+    """Both ranks have a network namespace in common, of which the host's own `ss` shows nothing."""
+    inner = moment._commands["ip -j -d addr"]
+    enter = "nsenter --net --target 89"
+    moment._commands = {**moment._commands, f"{enter} ss -tineH": ss, f"{enter} ip -j -d addr": inner}
+    moment._commands[" ".join(SOCKETS)] = CommandAnswer((), b"", exit_status=0)
+    spaces = {f"/proc/{pid}/ns": [Entry("net", "link", "net:[6]")] for pid in ("89", "90")}
+    moment._folders = {**moment._folders, **spaces}
+    return moment
+
+
+def test_all_ranks_in_one_container_are_seen_from_inside() -> None:
+    moments = [
+        in_one_container(source(sockets=""), CommandAnswer((), between(moved).encode(), exit_status=0))
+        for moved in (0, 980_131)
+    ]
+    answer = judged(*moments)
+    assert answer.verdict == "tcp"
+    assert {one.file for one in answer.evidence if one.evidence_class == "process"} == {
+        "nsenter --net --target 89 ss -tineH"
+    }
+
+
+def test_shared_memory_in_a_container() -> None:
+    moment = in_one_container(source(), CommandAnswer((), CONTROL.encode(), exit_status=0))
+    moment._files |= {f"/proc/{pid}/maps": SEGMENTS for pid in (89, 90)}
+    assert judged(moment, moment).verdict == "shm"
+
+
+def test_a_container_that_may_not_be_entered_stays_open() -> None:
+    """As for an ordinary user: `nsenter: reassociate to namespace failed: Operation not permitted`."""
+    moment = in_one_container(source(), CommandAnswer((), b"", b"nsenter: ... not permitted\n", exit_status=1))
+    moment._files |= {f"/proc/{pid}/maps": SEGMENTS for pid in (89, 90)}
+    answer = judged(moment, moment)
+    assert answer.verdict == "unknown"
+    assert "nsenter --net --target 89 ibkit" in (answer.next_step or "")
+    assert answer.problems == ()
+
+
 @pytest.mark.parametrize("state", ["S (sleeping)", "Z (zombie)"])
 def test_what_a_rank_has_started_is_of_its_job(state: str) -> None:
     """A helper that has cleared its environment, and one that has ended."""

@@ -138,9 +138,10 @@ class Part:
         return all((packets := self.port_packets(port)) is not None and packets < noise for port in ports)
 
     def traffic(self, interface: str) -> int | None:
-        """Bytes that a network interface has moved, both ways."""
-        old, new = self.watch.before.interfaces.get(interface), self.watch.after.interfaces.get(interface)
-        return grown_bytes(old, new)
+        """Bytes that a network interface has moved, both ways, in the network that the sockets are of."""
+        before, after, network = self.watch.before, self.watch.after, self.watch.network or 0
+        old = before.elsewhere.get(network, before.interfaces).get(interface)
+        return grown_bytes(old, after.elsewhere.get(network, after.interfaces).get(interface))
 
     def _rdma(self) -> Iterator[RdmaMove]:
         for one, old, pid in self.queue_pairs():

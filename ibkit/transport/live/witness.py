@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ibkit.collectors.job_samples import SOCKETS
+from ibkit.collectors.job_samples import SOCKETS, from_inside
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.links import Links
@@ -13,7 +13,6 @@ from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, interface_of
 from ibkit.transport.live.pairs import Queue, SocketPair, moves_of
 
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
-_SOCKET_COMMAND = " ".join(SOCKETS)
 
 
 class Moved(NamedTuple):
@@ -73,7 +72,8 @@ class Witness:
         text = (
             f"{move.socket.local} {move.socket.peer} pid {move.pid}{over}: {_rate(move.moved, part.seconds, 'bytes')}"
         )
-        evidence = self._cite(part, _SOCKET_COMMAND, move.socket.line, text, move.pid, word)
+        command = " ".join(from_inside(SOCKETS, part.watch.inside))
+        evidence = self._cite(part, command, move.socket.line, text, move.pid, word)
         ranks = part.ranks.ranks.get(move.pid), one.other_part.ranks.ranks.get(one.other_pid)
         return Moved(word, evidence, part.host, ranks[0], one.other_part.host, ranks[1])
 
@@ -96,7 +96,7 @@ class Witness:
 def _described(part: Part, interface: str) -> str:
     if interface in part.watch.interfaces.ipoib:
         return f"{interface} (IPoIB)"
-    hcas = part.watch.hcas.hcas
+    hcas = part.watch.hcas.hcas if part.watch.inside is None else ()  # their interfaces have the names of the host
     device = next((hca.name for hca in hcas for port in hca.ports if interface in port.netdevs), None)
     return f"{interface}, the interface of {device}" if device else interface
 
