@@ -143,6 +143,11 @@ def test_one_nvlink_domain_of_two_hosts_needs_no_network() -> None:
     ]  # fmt: skip
     assert (judged(text(lines)).verdict, judged(text(lines)).status) == ("shm", "as-expected")
     assert "one host" not in sentence(judged(text(lines)))
+    channels = [
+        *nccl("gx1", "Channel 00/0 : 0[0] -> 1[1] via P2P/MNNVL"),
+        *nccl("gx2", "Channel 00/0 : 1[1] -> 0[0] via P2P/MNNVL"),
+    ]
+    assert judged(text(lines, channels)).verdict == "shm"
     two = text(lines).replace("nNodes 1", "nNodes 2").replace("MNNVL 1", "MNNVL 0")
     assert judged(two).verdict == "ib"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ibkit.transport.evidence import Mark
@@ -225,15 +225,16 @@ class Peers:
                     found.setdefault(rank, set()).update(hosts)
         return found
 
-    def are_comms_local(self) -> bool:
-        """Whether each communicator of the run has all its members on one host."""
-        keys = {key for number in self.numbers for key in self.process(number).ranks}
-        for key in keys:
-            members = self._evidence.members[key]
-            hosts = {self.host(n) for numbers in members.values() for n in numbers if n in self._set}
-            if len(hosts) != 1 or len(members) != self._evidence.sizes[key] or key[0] == "size":
-                return False
-        return bool(keys)
+    def are_comms_local(self, numbers: Iterable[int]) -> bool:
+        """Whether each communicator of these processes has all its members on one host."""
+        keys = {key for number in numbers for key in self.process(number).ranks}
+        return bool(keys) and all(map(self._is_on_one_host, keys))
+
+    def _is_on_one_host(self, key: CommKey) -> bool:
+        members = self._evidence.members[key]
+        hosts = {self.host(n) for numbers in members.values() for n in numbers if n in self._set}
+        is_whole = len(members) == self._evidence.sizes[key] and key[0] != "size"
+        return is_whole and len(hosts) == 1 and not hosts & {None, *self.shared_names}
 
 
 def _is_local(channel: Channel) -> bool:

@@ -216,12 +216,14 @@ class _Run:
         return self._selected(book)
 
     def _paths(self) -> Iterator[_Path]:
+        nodes, _ = self._peers.nodes()
         for channel, mark in self._peers.channels:
             peer = self._peers.peer(channel)
             host = self._peers.host(channel.process)
             word = "shm"
-            if channel.detail is not None and None not in (host, peer.host) and host != peer.host:
-                word = "unknown"  # multi-node NVLink, or two containers of one machine
+            is_of_two = None not in (host, peer.host) and host != peer.host
+            if channel.detail is not None and is_of_two and nodes != 1:
+                word = "unknown"  # multi-node NVLink, or two containers of one machine; either may be told as one node
             if channel.is_network:
                 word = self._networks.word(channel.process, channel.network or "", channel.device)
                 if word == "rdma" and peer.host is not None:
@@ -236,13 +238,14 @@ class _Run:
         """What processes without a network channel of their own chose, where that contradicts the channels.
 
         A channel line of one end is what that end set up. If the other end chose another network, or found no HCA,
-        the pair has no such path. Returns the paths with their words, and those words that no path has.
+        the pair has no such path. What a process chose whose communicators stay on its host moved nothing. Returns the
+        paths with their words, and those words that no path has.
         """
         speaking = {path.process for path in paths if path.is_network}
         chosen: dict[int, str] = {}
         for number in self._set - speaking:
             process = self._peers.process(number)
-            if process.networks:
+            if process.networks and not self._peers.are_comms_local((number,)):
                 chosen[number] = words.combine(self._networks.word(number, name, None) for name in process.networks)
         blind = {
             self._evidence.numbers[failure.said.host, failure.said.pid]
@@ -299,7 +302,7 @@ class _Run:
             return "shm", pairs, None
         if nodes is not None:
             return "unknown", pairs, NEXT_STEP
-        if silent == 0 and (len(self._hosts) <= 1 or self._peers.are_comms_local()):
+        if silent == 0 and (len(self._hosts) <= 1 or self._peers.are_comms_local(self._set)):
             return "shm", pairs, None
         if silent and len(self._hosts) <= 1:
             self._tell_silent(silent)
@@ -318,7 +321,6 @@ class _Run:
 
     def _selected(self, book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
         """No channel line: the chosen network speaks for other hosts, if all ranks chose the same."""
-        chosen = self._chosen
         nodes, marks = self._peers.nodes()
         if self._peers.ranks == 1:
             return "unknown", (), _ALONE_STEP
@@ -329,6 +331,9 @@ class _Run:
         may_be_one = (nodes or 1) == 1
         is_one_name = len(self._hosts) == 1 and not self._peers.shared_names
         is_one_host = may_be_one and (is_one_name or self._judge.hosts == 1)
+        numbers = [n for n in self._peers.numbers if not self._peers.are_comms_local((n,))]
+        is_one_host |= not numbers
+        chosen = {n: self._chosen[n] for n in numbers if n in self._chosen}
         if is_one_host and self._peers.ranks is not None and not self._peers.silent and not self._is_local_off():
             for mark in self._peers.size_marks()[:2]:
                 book.cite(mark, "selection", "shm")
@@ -346,8 +351,8 @@ class _Run:
         if self._peers.silent:
             self._tell_silent(self._peers.silent)
             return "unknown", (), NEXT_STEP
-        if waiting := len(self._peers.numbers) - len(chosen):
-            text = f"{waiting} of {len(self._peers.numbers)} processes did not say which network they chose"
+        if waiting := len(numbers) - len(chosen):
+            text = f"{waiting} of {len(numbers)} processes did not say which network they chose"
             self.problems.append(Problem("silent-ranks", text))
             return "unknown", (), NEXT_STEP
         verdict = words.combine(found)
