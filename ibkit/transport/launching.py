@@ -43,6 +43,7 @@ _ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID")
 _BELOW_ANY = {"UCX_LOG_LEVEL": "info", "NCCL_DEBUG": "INFO"}
 _OPENMPI = {
     "OMPI_MCA_pml_base_verbose": "100", "OMPI_MCA_btl_base_verbose": "100", "OMPI_MCA_mtl_base_verbose": "100",
+    "OMPI_MCA_opal_common_ofi_verbose": "1",  # the provider of mtl ofi; before 4.1 mtl_base_verbose tells it
     "OMPI_MCA_mpi_show_mca_params": "file,environment",  # whatever parameter file it was that has chosen
 }  # fmt: skip
 _OPENMPI_TABLE = {"OMPI_MCA_hook_comm_method_display": "mpi_finalize"}
