@@ -1,7 +1,8 @@
 """Which hosts a batch system or a command line gave to a job: variables, ``scontrol show job``, ``qstat -f``, LSF's
-report, and a launcher's ``-H``.
+report, a launcher's ``-H``, and the hosts behind the number of ranks of MVAPICH2's ``mpirun_rsh``.
 
-Sources: the manuals of sbatch (output environment variables), scontrol, qstat, bsub and bjobs, mpirun and Hydra.
+Sources: the manuals of sbatch (output environment variables), scontrol, qstat, bsub and bjobs, mpirun and Hydra, the
+usage of mpirun_rsh.
 Which of several lists counts, and whether the job used all of it, is decided elsewhere.
 """
 
@@ -29,6 +30,12 @@ _REPORT_GOES_ON = re.compile(r"\s{8,40}<(\d{1,6}\*[\w.-]{1,253})>\s*\Z")
 _LAUNCHER = re.compile(
     r"(?:\+{1,4} |\$ )?(?:\S{0,1000}/)?(?:mpirun|mpiexec|orterun|prterun|prun|horovodrun|srun)(?:[.\w]{0,30})? (.*)\Z"
 )
+#: ``mpirun_rsh [options] -np N HOST1 ... HOSTN [NAME=VALUE ...] program``, unless a file has the hosts.
+_RSH = re.compile(
+    r"(?:\+{1,4} |\$ )?(?:\S{0,1000}/)?mpirun_rsh (?!.{0,4000}-(?:hostfile|config|ppn) )"
+    r"(?:-\S{1,40} ){0,9}-np? (\d{1,4}) (?:-(?:export(?:-all)?|ssh|rsh|v) ){0,4}([A-Za-z0-9].*)\Z"
+)
+_HOST = re.compile(r"[A-Za-z0-9][\w.-]{0,252}\Z")
 _LISTS = frozenset(("-H", "-host", "--host", "-hosts", "--hosts", "-w", "--nodelist"))
 
 _SHAPES = re.compile(
@@ -36,7 +43,7 @@ _SHAPES = re.compile(
         re.escape(shape(mark))
         for mark in (
             b"_NODELIST", b"LSB_HOSTS", b"LSB_MCPU_HOSTS", b" NodeList=", b"exec_host = ", b"was executed on host(s)",
-            b"mpirun ", b"mpiexec", b"orterun ", b"prterun ", b"horovodrun ",
+            b"mpirun ", b"mpirun_rsh ", b"mpiexec", b"orterun ", b"prterun ", b"horovodrun ",
             b"srun ",
         )
     )
@@ -75,6 +82,8 @@ class Reader:
         elif found := _REPORT.search(line.text):
             self._said = said
             self._take(found.group(1), line.number)
+        elif (found := _RSH.match(line.text.strip())) and (hosts := _counted_hosts(*found.groups())):
+            yield from _told(said, "command", hosts)
         elif found := _LAUNCHER.match(line.text.strip()):
             yield from _command(found.group(1).split(), said)
 
@@ -110,6 +119,18 @@ def _command(words: list[str], said: Said) -> Iterator[Allocation]:
     if len(found) == 1:
         value = found[0].strip("\"'")
         yield from _told(said, "command", _folded(value) if "[" in value else listed(value.split(",")))
+
+
+def _counted_hosts(count: str, text: str) -> Hosts | None:
+    """A host for each rank, in front of the program.
+
+    >>> _counted_hosts("2", "n01 n02 MV2_USE_CUDA=1 ./a.out").names
+    ('n01', 'n02')
+    """
+    words = text.split()
+    names = words[: int(count)]
+    is_list = len(words) > len(names) and all(map(_HOST.match, names))
+    return listed(names) if is_list else None
 
 
 def _folded(value: str) -> Hosts | None:

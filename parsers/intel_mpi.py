@@ -1,6 +1,7 @@
 """Intel MPI's lines of ``I_MPI_DEBUG``, in logs of a job: 2019 and later (libfabric only) and the releases before.
 
-``[0] MPI startup(): TEXT`` is rank 0's; ``[0#18811@n01] `` tells process and host as well (``I_MPI_DEBUG=+5``).
+``[0] MPI startup(): TEXT`` is rank 0's; ``[0#18811@n01] `` tells process and host as well (``I_MPI_DEBUG=+5``), with
+a thread behind the process where that was asked for (``[0#18811:18811@n01] ``).
 Sources: Intel MPI Library Developer Reference, "Other Environment Variables" (I_MPI_DEBUG) and "Fabrics Control"; the
 same of Intel MPI 2018 for the old fabrics (dapl, ofa, tmi, tcp); public logs for the wording.
 """
@@ -15,7 +16,7 @@ from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 NAME = "Intel MPI"
 _STARTUP = re.compile(
-    r"(?:\[(?P<rank>\d{1,7})(?:#(?P<pid>\d{1,9})(?:@(?P<host>[\w.-]{1,253}))?)?\] {0,3})?"
+    r"(?:\[(?P<rank>\d{1,7})(?:#(?P<pid>\d{1,9})(?::\d{1,9})?(?:@(?P<host>[\w.-]{1,253}))?)?\] {0,3})?"
     r"MPI startup\(\): {1,9}(?P<text>.*)"
 )
 _VERSION = re.compile(r"Intel\(R\) MPI Library,? Version (\d[\w.]{0,20}(?: Update \d{1,2})?)")

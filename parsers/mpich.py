@@ -23,21 +23,33 @@ _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric
 #: HPE Cray's MPICH says it with MPICH_OFI_VERBOSE=1.
 CRAY = "Cray MPICH"
 _CRAY_PROVIDER = re.compile(r"MPICH CH4 OFI netmod using (\S{1,60}) provider(?: \(domain_name=([^\s()]{1,80})\))?")
+#: MPICH_OFI_NIC_VERBOSE=2: ``PE 3: Host nid005187 selected NIC index=1, domain_name=cxi1, numa_node=1, ...``.
+_CRAY_PLACE = re.compile(r"PE (\d{1,7}): Host ([\w.-]{1,253}) selected NIC index=\d{1,4}, domain_name=([^\s,]{1,80})")
 _CRAY_VERSION = re.compile(r"CRAY MPICH version (\d[\d.]{0,20})")
 _VERSION = re.compile(r"(MVAPICH2?) Version {0,20}:\s{1,20}(\d[\w.]{0,20})")
 _DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device {0,20}:\s{0,20}(ch[34]:\S{1,80})")
+#: The heads of what a network module prints with MPIR_CVAR_DEBUG_SUMMARY; UCX's lists what UCX sees, not what it uses.
+_NETMOD = re.compile(r"==== (?:(UCX netmod) Capability|Capability set configuration) ====")
+#: ``mpiname -a`` of MVAPICH2 1.x and 2.x: name, version, date, device.
+_MPINAME = re.compile(
+    r"MVAPICH2 (\d[\w.]{0,20}) (?:\w{3,9} ){1,2}\d{1,2} [\d:]{8} (?:[A-Z]{2,5} )?\d{4} (ch3:\S{1,80})\s{0,9}\Z"
+)
 _CONFIGURED = re.compile(r"(?:(MPICH|MVAPICH2?) configure {0,20}:|Configure options:)\s")
 _WITH_DEVICE = re.compile(r"--with-device=(ch[34](?::[\w,]{1,60}){0,3})")
 _MARKS = (
     b"libfabric provider: ",
     b"MPICH CH4 OFI netmod using ",
     b"CRAY MPICH version ",
+    b" selected NIC index=",
     b"MPICH Device",
     b"MVAPICH Device",
     b"MPICH configure",
     b"MVAPICH configure",
     b"Configure options: ",
     b"MVAPICH Version",
+    b"MVAPICH2 2.",
+    b"==== UCX netmod Capability",
+    b"==== Capability set configuration",
     b"Local_rank: ",
     b"OFI fi_getinfo() fail",
     b"No valid libfabric",
@@ -60,10 +72,17 @@ def read(line: Line) -> Iterator[Provider | RankPlace | Build | Version | Failur
         yield RankPlace(said, NAME, int(found.group(1)), None, int(found.group(2)), found.group(3))
     elif found := _CRAY_PROVIDER.search(line.text):
         yield Provider(said, CRAY, found.group(1), found.group(2))
+    elif found := _CRAY_PLACE.search(line.text):
+        yield RankPlace(said, CRAY, int(found.group(1)), found.group(2), None, found.group(3))
     elif found := _CRAY_VERSION.search(line.text):
         yield Version(said, CRAY, found.group(1))
+    elif found := _NETMOD.search(line.text):
+        yield Build(said, NAME, "ch4:ucx" if found.group(1) else "ch4:ofi")
     elif found := _DEVICE.search(line.text):
         yield Build(said, found.group(1), found.group(2))
+    elif found := _MPINAME.match(line.text):
+        yield Version(said, "MVAPICH2", found.group(1))
+        yield Build(said, "MVAPICH2", found.group(2))
     elif found := _CONFIGURED.search(line.text):
         yield from _configured(found.group(1), line.text, said)
     elif found := _VERSION.search(line.text):

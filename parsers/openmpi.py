@@ -460,10 +460,10 @@ class Reader:
             yield Failure(who, "ompi", "broken", True, found.group(2), detail=peer)
         elif "PSM2 no hfi units" in text or "PSM2 can't open hfi unit" in text or "contexts on opa device" in text:
             who = _speaker(_PSM2_HEAD, text, said)
-            yield Failure(who, "ompi", "psm2", False, who.host)
+            yield Failure(who, "psm2", "psm2", False, who.host)
         elif "mmap of rcvhdrq at" in text and "Resource temporarily unavailable" in text:
             who = _speaker(_PSM2_HEAD, text, said)
-            yield Failure(who, "ompi", "memlock", False, who.host)  # PSM2's; mmap(2): too much memory is locked
+            yield Failure(who, "psm2", "memlock", False, who.host)  # PSM2's; mmap(2): too much memory is locked
         elif "invalid comp_mask" in text or "error obtaining device attributes for" in text:
             who = _speaker(_BTL_HEAD, text, said)
             yield Failure(who, "ompi", "ofed-mismatch", False, who.host)

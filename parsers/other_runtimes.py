@@ -27,7 +27,8 @@ _MARKS = (
     (r"libfabric:(?:\d+:)?[^\s:]{1,60}:", "libfabric", "mpi"),
 )
 _PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
-_VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})")
+#: As mpichversion tells it, and from 5.0 on the summary (src/mpi/init/init_util.c).
+_VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})|\AMPICH (\d\.[\w.]{1,18}) - \S{1,40} - ")
 #: MPICH 4 names the function internal_Init, older ones PMPI_Init or MPI_Init.
 _INIT_FAILED = re.compile(r"Fatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?:(?: |\s{0,9}\Z)")
 _SHAPES = re.compile(
@@ -40,6 +41,7 @@ _SHAPES = re.compile(
             b"Fatal error in MPIR_Init",
         )
     )
+    + rb"|MPICH \.[.rp]{0,4} - "
 )  # fmt: skip
 
 
@@ -52,7 +54,7 @@ def read(line: Line) -> Iterator[Foreign | Version | Failure]:
     """What the line says. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _VERSION.search(line.text):
-        yield Version(said, "MPICH", found.group(1))
+        yield Version(said, "MPICH", found.group(1) or found.group(2))
     if _INIT_FAILED.search(line.text):
         yield Failure(said, "mpich", "init-failed", True)
     for pattern, runtime, layer in _PATTERNS:

@@ -229,8 +229,10 @@ _NOTHING_LEFT = re.compile(
 _UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
 _OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
 _ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
-#: uct/ib/rc/verbs/rc_verbs_iface.c, mlx5/ib_mlx5_log.c: what was sent by a queue pair did not arrive.
-_BROKEN = re.compile(r"[Ss]end completion with error: |retry count exceeded on ")
+#: uct/ib/rc/verbs/rc_verbs_iface.c, mlx5/ib_mlx5_log.c, ud/base/ud_ep.c: what was sent by a queue pair did not arrive.
+_BROKEN = re.compile(
+    r"[Ss]end completion with error: |retry count exceeded on |\bUD endpoint \w{1,18}.{0,250}: unhandled timeout"
+)
 #: ucs/datastruct/mpool.c, for the messages that a verbs interface sends and receives with.
 _NO_BUFFERS = re.compile(r"Failed to allocate memory pool \(name=(?:rc|ud|dc)_[a-z0-9_]{1,40}\)")
 #: Other flags than 0 ask for what a device may lack: DC, or mlx5's own way (uct/ib/base/ib_device.c).
@@ -277,8 +279,6 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail("broken", level in ("ERROR", "FATAL"), found.group(1))
     elif _BROKEN.search(text):
         yield fail("broken", level in ("ERROR", "FATAL"))
-    elif "unhandled timeout" in text:
-        yield fail("connection-lost", level in ("ERROR", "FATAL"))
 
 
 def _asks_for_verbs(kinds: str | None) -> bool:

@@ -8,7 +8,8 @@ from ibkit.transport.evidence import Book
 
 _GENERAL_STEP = (
     "nothing in it says which transport was used; run again with NCCL_DEBUG=INFO (NCCL, RCCL), UCX_LOG_LEVEL=info "
-    "(UCX), --mca btl_base_verbose 100 --mca pml_base_verbose 100 (Open MPI), and give the whole output of all ranks"
+    "(UCX), --mca btl_base_verbose 100 --mca pml_base_verbose 100 (Open MPI), I_MPI_DEBUG=5 (Intel MPI), "
+    "MPIR_CVAR_DEBUG_SUMMARY=1 (MPICH), and give the whole output of all ranks"
 )
 
 

@@ -28,6 +28,7 @@ _TOPICS = {
         "device-missing": "wrongdev", "resources": "hwlimit", "psm2": "psm2", "ofed-mismatch": "ofmismatch",
         "pml-mismatch": "mixed", "no-devices": "noport", "ofi-call": "ofi", "open-device": "nodev",
     },
+    "psm2": {"psm2": "psm2", "memlock": "memlock"},
     "intel": {"memlock": "memlock", "no-dat": "dat", "no-tmi": "tmi"},
     "mpich": {"no-provider": "ofi"},
     "ofi": {"no-verbs": "ofi"},

@@ -86,6 +86,8 @@ def test_how_many_hosts_are_used(slots: int | None, ranks: int | None, used: int
         ("mpirun -np 4 -H n01:2,n02:2 ./a", "command", ("n01", "n02")),
         ("$ srun -w n[01-02] -l ./a", "command", ("n01", "n02")),
         ("mpiexec -hosts n01,n02 -n 2 ./a", "command", ("n01", "n02")),
+        ("$ mpirun_rsh -np 2 n01 n02 MV2_IBA_HCA=mlx5_0 ./a", "command", ("n01", "n02")),
+        ("/opt/mvapich2/bin/mpirun_rsh -ssh -np 4 -export-all n01 n01 n02 n02 ./a -n 3", "command", ("n01", "n02")),
     ],
 )
 def test_lines_that_name_hosts(text: str, source: str, hosts: tuple[str, ...]) -> None:
@@ -100,6 +102,10 @@ def test_lines_that_name_hosts(text: str, source: str, hosts: tuple[str, ...]) -
         "   ReqNodeList=(null) ExcNodeList=(null)",
         "   NodeList=(null)",
         "mpiexec -host n01 -n 1 ./a : -host n02 -n 1 ./b",
+        "mpirun_rsh -np 2 -hostfile hosts n01 n02 ./a",
+        "mpirun_rsh -np 3 n01 n02 ./a 5",
+        "mpirun_rsh -np 2 n01 MV2_USE_CUDA=1 ./a",
+        "mpirun_rsh -np 2 n01 n02",
         "export SLURM_JOB_NODELIST=$HOSTS",
         f"    exec_host = {'n01/0*2+' * 20}n02/",
     ],

@@ -505,3 +505,4 @@ def test_what_psm2_says_begins_with_its_host(host: str, text: str, topic: str) -
     for line, name in ((f"{host}.30734{text}", host), (f"[1] {host}.30734{text}", host), (text, None)):
         fact = only(line)
         assert isinstance(fact, Failure) and (fact.topic, fact.host, fact.said.host) == (topic, name, name)
+        assert fact.runtime == "psm2"  # Intel MPI and others use it, too

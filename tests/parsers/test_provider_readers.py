@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import gloo, horovod, intel_mpi, libfabric, mpich, mvapich2, psm3, torch_distributed
+from ibkit.parsers import (
+    gloo,
+    horovod,
+    intel_mpi,
+    libfabric,
+    mpich,
+    mvapich2,
+    other_runtimes,
+    psm3,
+    torch_distributed,
+)
 from ibkit.parsers.job_facts import (
     Attempt,
     Backend,
@@ -96,6 +106,21 @@ def said(reader, text: str) -> list[tuple]:
             [(Provider, "Cray MPICH", "tcp;ofi_rxm", None, None)],
         ),
         (mpich, "PE 0:   MPICH_OFI_USE_PROVIDER                         = cxi", []),
+        (
+            mpich,
+            "PE 3: Host nid005187 selected NIC index=1, domain_name=cxi1, numa_node=1, address=[0x73c2]",
+            [(RankPlace, "Cray MPICH", 3, "nid005187", None, "cxi1")],
+        ),
+        (mpich, "==== UCX netmod Capability ====", [(Build, "MPICH", "ch4:ucx", False)]),
+        (mpich, "==== Capability set configuration ====", [(Build, "MPICH", "ch4:ofi", False)]),
+        (mpich, "  Transport: rc_mlx5 , Device: mlx5_0:1", []),
+        (
+            mpich,
+            "MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022 ch3:mrail",
+            [(Version, "MVAPICH2", "2.3.7"), (Build, "MVAPICH2", "ch3:mrail", False)],
+        ),
+        (other_runtimes, "MPICH 5.0.0b1 - cceacdf01e - unreleased development copy", [(Version, "MPICH", "5.0.0b1")]),
+        (other_runtimes, "built with MPICH 5.0.0 - see the site's pages - and UCX", []),
         (
             mpich,
             "    MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)",
@@ -287,8 +312,9 @@ def test_what_a_line_says(reader, text: str, found: list[tuple]) -> None:
     assert said(reader, text) == found
 
 
-def test_who_says_it() -> None:
-    (fact,) = intel_mpi.read(to_line(1, b"[2#18811@n01] MPI startup(): libfabric provider: psm2"))
+@pytest.mark.parametrize("who", [b"2#18811@n01", b"2#18811:18840@n01"])
+def test_who_says_it(who: bytes) -> None:
+    (fact,) = intel_mpi.read(to_line(1, b"[%s] MPI startup(): libfabric provider: psm2" % who))
     assert fact.said[2:] == ("n01", 18811, 2)
 
 

@@ -163,7 +163,7 @@ def test_version() -> None:
         ),
         (
             "[n01:5101:0:5101]  ud_ep.c:278  Fatal: UD endpoint 0x1 to n02: unhandled timeout error",
-            "connection-lost",
+            "broken",
             True,
             None,
         ),

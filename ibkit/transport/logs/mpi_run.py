@@ -15,6 +15,7 @@ from ibkit.parsers.job_facts import Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import Hosts
+from ibkit.transport.logs import mpich_steps
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
@@ -62,11 +63,11 @@ _LIBFABRIC_STEP = (
 _STEPS = {
     "Open MPI": _OPENMPI_STEP,
     "UCX": "run again with UCX_LOG_LEVEL=info (UCX 1.7 or later) for all ranks",
-    "MPICH": "run again with UCX_LOG_LEVEL=info (ch4:ucx) or MPIR_CVAR_DEBUG_SUMMARY=2 (ch4:ofi, MPICH 4.3 or later)",
+    "MPICH": mpich_steps.transport_step(None),
     "Cray MPICH": "run again with MPICH_OFI_VERBOSE=1",
     "Intel MPI": "run again with I_MPI_DEBUG=3, and with UCX_LOG_LEVEL=info where the provider is mlx",
     "MVAPICH": "run again with MV2_SHOW_ENV_INFO=2; MVAPICH 3 and later: UCX_LOG_LEVEL=info",
-    HYDRA: "run again with I_MPI_DEBUG=5 (Intel MPI), MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), or "
+    HYDRA: "run again with I_MPI_DEBUG=5 (Intel MPI), MPIR_CVAR_DEBUG_SUMMARY=1 (MPICH 4.0 or later), or "
     "MV2_SHOW_ENV_INFO=2 (MVAPICH2), and with UCX_LOG_LEVEL=info",
     "libfabric": "run again with FI_LOG_LEVEL=info and the MPI's own debug level",
     "Horovod": "run again with HOROVOD_LOG_LEVEL=debug and NCCL_DEBUG=INFO",
@@ -225,7 +226,7 @@ class Run:
             return "MVAPICH2", versions.get("MVAPICH2")
         if any(failure.topic == "no-fabric" for failure, _ in self._parts.failures):
             return "Intel MPI", versions.get("Intel MPI")
-        for name in (*foreign, "MPICH"):
+        for name in (*foreign, "MPICH", "MVAPICH"):
             if name in versions or name in foreign:
                 return name, versions.get(name)
         is_ucx = "UCX" in versions or any(p.endpoints for p in self._parts.processes)

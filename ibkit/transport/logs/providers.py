@@ -15,7 +15,7 @@ from ibkit.parsers.job_facts import Build, Failure, Provider, RankPlace, Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.host_names import Hosts
-from ibkit.transport.logs import mpi_builds
+from ibkit.transport.logs import mpi_builds, mpich_steps
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import Launches
@@ -38,12 +38,13 @@ _STEPS = {
 _SHARING_STEPS = {
     "Intel MPI": "run again with I_MPI_DEBUG=5, which lists the variables (I_MPI_FABRICS, I_MPI_SHM)",
     "MVAPICH2": "run again with MV2_SHOW_ENV_INFO=2, which lists MV2_USE_SHARED_MEM",
-    "MPICH": f"run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), or {_LIVE_STEP}",
 }
 _HOSTS_STEP = {
     "Intel MPI": "run again with I_MPI_DEBUG=3, whose table of ranks shows how many hosts there are",
-    "MPICH": "run again with MPIR_CVAR_DEBUG_SUMMARY=2 (MPICH 4.3 or later), which shows each rank's place",
+    "Cray MPICH": "run again with MPICH_OFI_NIC_VERBOSE=2, which shows each rank's host",
 }
+#: MVAPICH 3 and 4 are MPICH under a name and numbers of their own.
+_MPICHES = frozenset(("MPICH", "MVAPICH"))
 _SPEAKERS = {"ompi": "Open MPI", "intel": "Intel MPI", "ucx": "UCX"}
 _OPENMPI_STEP = "run again with --mca pml_base_verbose 100 --mca btl_base_verbose 100"
 _ANY_HOSTS_STEP = "put the host list or the job's environment (SLURM_JOB_NUM_NODES) beside the log"
@@ -98,6 +99,10 @@ class Evidence:
             for fact, mark in self.facts
             if not (isinstance(fact, Provider) and fact.runtime == "libfabric")
         ]
+
+    def devices(self) -> list[str]:
+        """What MPICHs were built for, or which network module of theirs speaks."""
+        return [fact.device for fact, _ in self.facts if isinstance(fact, Build) and fact.device]
 
     def ranks_in_table(self) -> int | None:
         """How many ranks the tables of ranks list; None where there is none, or where two runs may have theirs."""
@@ -187,8 +192,7 @@ def _speech(group: Group) -> frozenset[tuple[str, str]]:
 
 
 def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
-    speakers = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
-    name = speakers[0] if speakers else "libfabric" if group.providers else "Intel MPI"
+    name, version = _runtime(group, context)
     hosts = _hosts(group) or context.names
     count = len(hosts) or _hosts_by_place(group) or context.hosts
     if group.is_shared_only and not group.providers and count is None:
@@ -207,7 +211,7 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         group = group._replace(shared_memory=group.shared_memory or _signs_of_sharing(group, context))
     if set(named) == {"tcp"} and _is_over_infiniband(group, named["tcp"][0], settings):
         named = {"ipoib": named["tcp"]}
-    verdict, step = _verdict(group, name, named, count)
+    verdict, step = _verdict(group, name, version, named, count)
     if doubt := _doubt(carriers, context) or _unheard(carriers, context):
         verdict, step, named = "unknown", doubt, {}
     cited = [book.cite(mark, "selection", word) for word, (_, mark) in named.items() if count != 1 or verdict == word]
@@ -236,11 +240,20 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
         why = {"nobuild": [(mark, "selection") for _, mark in built], **why}
     for mark in fatal[:2]:
         book.cite(mark, "failure")
-    version = next((version for of, version, _ in context.versions if of == name), None)
     return Layer(
         "mpi", verdict, status, job, name, version, hosts, ranks, pairs, reasons(why, book),
         step if verdict == "unknown" else None,
     )  # fmt: skip
+
+
+def _runtime(group: Group, context: Context) -> tuple[str, str | None]:
+    """The MPI that speaks, and its version; where only libfabric does, the MPICH that tells its version beside it."""
+    versions = {name: version for name, version, _ in reversed(context.versions)}
+    named = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
+    name = named[0] if named else "libfabric" if group.providers else "Intel MPI"
+    if name in ("MPICH", "libfabric"):
+        name = next((mpich for mpich in ("MPICH", "MVAPICH") if mpich in versions), name)
+    return name, versions.get(name)
 
 
 def _is_whole(group: Group, context: Context) -> bool:
@@ -297,7 +310,7 @@ _STARTUP = "MPI startup(): "
 
 
 def _verdict(
-    group: Group, runtime: str, named: dict[str, tuple[Provider, Mark]], hosts: int | None
+    group: Group, runtime: str, version: str | None, named: dict[str, tuple[Provider, Mark]], hosts: int | None
 ) -> tuple[str, str | None]:
     """The verdict, and where it is unknown what would settle it."""
     if hosts == 1:
@@ -307,8 +320,13 @@ def _verdict(
         if is_alone and named and named.keys() <= {"tcp", "ipoib"}:
             return words.combine(named), None  # it has sockets and nothing else
         step = _SHARING_STEPS.get(runtime, _LIVE_STEP)
+        if runtime in _MPICHES:
+            step = mpich_steps.sharing_step(_mpich_version(runtime, version), _LIVE_STEP)
         return "unknown", f"one host, and nothing says that its ranks share memory: {step}"
     if hosts is None:
+        if runtime in _MPICHES:
+            has_rows = any(place.local_rank is not None for place, _ in group.places)
+            return "unknown", mpich_steps.hosts_step(_mpich_version(runtime, version), has_rows=has_rows)
         return "unknown", _HOSTS_STEP.get(runtime, _ANY_HOSTS_STEP)
     if not named:
         return "unknown", "run again with I_MPI_DEBUG=3, which names libfabric's provider"
@@ -318,6 +336,10 @@ def _verdict(
             _core(provider), f"{provider} does not tell what goes to other hosts; {_LIVE_STEP}"
         )
     return words.combine(named), None
+
+
+def _mpich_version(runtime: str, version: str | None) -> str | None:
+    return version if runtime == "MPICH" else None
 
 
 def _is_mlx(group: Group, context: Context) -> bool:
@@ -391,11 +413,15 @@ def _hosts(group: Group) -> tuple[str, ...]:
 
 
 def _hosts_by_place(group: Group) -> int | None:
-    """How many hosts there are where each rank tells its number among those of its host: one of each is the first."""
+    """How many hosts there are where each rank tells its number among those of its host: one of each is the first.
+
+    Where rows are missing, two at least if a later rank than 0 is the first of its host, as rank 0 is on another one.
+    """
     rows = {place.rank: place.local_rank for place, _ in group.places if place.local_rank is not None}
+    firsts = [rank for rank, local in rows.items() if local == 0]
     if not rows or set(rows) != set(range(len(rows))):
-        return None
-    return sum(1 for local in rows.values() if local == 0) or None
+        return 2 if any(firsts) else None
+    return len(firsts) or None
 
 
 def _core(provider: str) -> str:

@@ -34,7 +34,7 @@ from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
-from ibkit.transport.logs import gloo, mpi, nccl, nccl_run, providers
+from ibkit.transport.logs import gloo, mpi, mpich_steps, nccl, nccl_run, providers
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.doubt import agreed, common
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
@@ -344,6 +344,19 @@ def _beside(layer: Layer, others: list[Layer]) -> Layer:
     return layer
 
 
+def _silent(heap: _Heap, runtime: str) -> tuple[str, str | None, str]:
+    """The name and the version of a runtime that tells no transport, and the step that makes it: MPICH's depends on
+    its release and its device.
+    """
+    versions = {name: version for name, version, _ in reversed(heap.mpi.versions)}
+    if runtime == "libfabric" and "MPICH" in versions:
+        runtime = "MPICH"  # it asks libfabric
+    version = versions.get(runtime)
+    if runtime != "MPICH":
+        return runtime, version, next_step(runtime)
+    return runtime, version, mpich_steps.transport_step(version, heap.providers.devices())
+
+
 def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
     """A runtime that is used and whose own lines say nothing is an unknown layer where nothing else was read of it.
 
@@ -354,7 +367,8 @@ def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
         is_nccls = fact.runtime == "libfabric" and "nccl" in have  # a plugin of NCCL's asks libfabric
         if fact.layer not in have and fact.layer != "gloo" and not is_nccls:
             have.add(fact.layer)
-            yield Layer(fact.layer, "unknown", "undecided", runtime=fact.runtime, next_step=next_step(fact.runtime))
+            name, version, step = _silent(heap, fact.runtime)
+            yield Layer(fact.layer, "unknown", "undecided", runtime=name, version=version, next_step=step)
     for backend, _ in heap.backends:
         layer = _BACKEND_LAYERS.get(backend.name)
         if backend.purpose == "data" and layer and layer not in have and "nccl" not in have:
