@@ -426,6 +426,15 @@ def test_a_container_that_may_not_be_entered_stays_open() -> None:
     assert answer.problems == ()
 
 
+def test_a_container_among_several_jobs_is_looked_at_alone() -> None:
+    moment = in_one_container(source(), CommandAnswer((), b"", exit_status=0))
+    moment._files["/proc/self/status"] = "Name:\tpython3\nUid:\t0\t0\t0\t0\n"
+    moment._folders["/proc/91/ns"] = [Entry("net", "link", "net:[4026531833]")]
+    answer = judge_watches("running", [watch_job("nodea", "running", moment, moment, lambda _: 2.0)])
+    assert [layer.verdict for layer in answer.layers] == ["unknown", "unknown"]
+    assert "Look at this job alone: ibkit check-mpi-transport pid:89" in (answer.layers[0].next_step or "")
+
+
 @pytest.mark.parametrize("state", ["S (sleeping)", "Z (zombie)"])
 def test_what_a_rank_has_started_is_of_its_job(state: str) -> None:
     """A helper that has cleared its environment, and one that has ended."""

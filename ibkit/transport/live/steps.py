@@ -83,9 +83,22 @@ def _of_network(part: Part, pid: int, network: int) -> str:
     connections = part.watch.after.connections.get(network, ())
     peers = sorted({one.peer for one in connections if not is_loopback(f"{one.peer}:0")}, key=natural)
     more = f" and {len(peers) - 3} more" if len(peers) > 3 else ""
+    whose = (
+        f"it has TCP connections with {', '.join(peers[:3])}{more}, which does not tell whose bytes these are"
+        if peers
+        else "no TCP connection there leads to another host"
+    )
     return (
         f"process {pid} is in a network namespace of its own (a container), whose sockets' bytes are not "
-        f"shown from here; in the window moved there: {told or 'nothing'}; it has TCP connections with "
-        f"{', '.join(peers[:3]) or 'no other host'}{more}, which does not tell whose bytes these are. "
-        f"Look from inside: nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
+        f"shown from here; in the window moved there: {told or 'nothing'}; {whose}. {_from_inside(part, pid, network)}"
     )
+
+
+def _from_inside(part: Part, pid: int, network: int) -> str:
+    """Root's look at this job alone is taken from where all its ranks are."""
+    command = f"ibkit check-mpi-transport pid:{pid}"
+    networks = {facts.network if (facts := part.watch.facts.get(one)) else None for one in part.ranks.ranks}
+    if part.watch.by_root and len(part.watch.jobs) > 1 and networks == {network}:
+        return f"Look at this job alone: {command}"
+    as_root = "" if part.watch.by_root else ", as root"
+    return f"Look from inside{as_root}: nsenter --net --target {pid} {command}"
