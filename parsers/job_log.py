@@ -44,6 +44,7 @@ from ibkit.parsers.job_facts import (
 from ibkit.parsers.line_prefixes import peel_shape, to_line, without_bullet
 from ibkit.parsers.log_lines import IGNORE, Line, Stream, shape
 from ibkit.parsers.log_scanner import Scanner
+from ibkit.parsers.needles import Needles
 
 Fact = (
     nccl.NcclFact
@@ -72,7 +73,7 @@ class JobLog:
     """
 
     def __init__(self, stream: Stream) -> None:
-        self.scanner = Scanner(stream, worth, nccl.fact_of)
+        self.scanner = Scanner(stream, worths, nccl.fact_of)
         self.ending: tuple[list[Fact], list[Fact]] = [], []
 
     def __iter__(self) -> Iterator[Fact]:
@@ -279,7 +280,7 @@ _WORTH: tuple[Callable[[bytes], int], ...] = (
 )
 #: Lines that any reader keeps hold one of these (tests/parsers/test_job_log.py looks at all recorded logs). Looking for
 #: them is several times cheaper than for all that the readers know, and most text holds none.
-_ANCHORS = tuple(
+_ANCHORS = Needles(
     shape(anchor)
     for anchor in (
         # NCCL, RCCL; 2.2 has no word NCCL in its lines
@@ -320,15 +321,15 @@ _ANCHORS = tuple(
 )  # fmt: skip
 
 
-def may_tell(forms: bytes) -> bool:
-    """Whether among these shapes, one a line, there may be one that is worth anything."""
-    text = b"\n" + forms
-    return any(anchor in text for anchor in _ANCHORS)
+def worths(forms: list[bytes]) -> list[int]:
+    """The most that any reader thinks of each of these shapes."""
+    found = [IGNORE] * len(forms)
+    for place in may_tell(forms):
+        bare = peel_shape(forms[place])
+        found[place] = max(worth(bare) for worth in _WORTH)
+    return found
 
 
-def worth(form: bytes) -> int:
-    """The most that any reader thinks of a shape, or of shapes joined by line ends."""
-    if not may_tell(form):
-        return IGNORE
-    bare = b"\n".join(map(peel_shape, form.split(b"\n")))
-    return max(reader(bare) for reader in _WORTH)
+def may_tell(forms: list[bytes]) -> list[int]:
+    """Where among these shapes those stand that may be worth anything."""
+    return _ANCHORS.places(forms)

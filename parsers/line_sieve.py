@@ -28,14 +28,14 @@ Candidate = tuple[int, bytes, bytes, int]
 
 
 class Sieve:
-    """Takes blocks of lines one after another. ``worth`` says of a shape what it is worth."""
+    """Takes blocks of lines one after another. ``worths`` says of shapes what each of them is worth."""
 
-    def __init__(self, worth: Callable[[bytes], int]) -> None:
-        self._shapes = _Shapes(worth)
+    def __init__(self, worths: Callable[[list[bytes]], list[int]]) -> None:
+        self._shapes = _Shapes(worths)
         self._known: KnownLines | Fingerprints = KnownLines()
         self._clock = _Clock()
         self._is_mostly_known = False
-        self._is_empty_nothing = worth(b"") == IGNORE
+        self._is_empty_nothing = worths([b""]) == [IGNORE]
 
     def expect_much(self) -> None:
         """From now on remember lines as it is best for a large log."""
@@ -172,8 +172,8 @@ class _Clock:
 class _Shapes:
     """Which shapes were looked at and what they are worth, forgotten and learned anew when they are too many."""
 
-    def __init__(self, worth: Callable[[bytes], int]) -> None:
-        self._worth = worth
+    def __init__(self, worths: Callable[[list[bytes]], list[int]]) -> None:
+        self._worths_of = worths
         self._size = 0
         self._worths: dict[bytes, int] = {}
 
@@ -186,15 +186,13 @@ class _Shapes:
         try:
             return list(map(known, forms))
         except KeyError:  # some are new
-            self._learn(set(forms) - self._worths.keys())
+            self._learn([*{form for form in forms if form not in self._worths}])
             return list(map(known, forms))
 
-    def _learn(self, fresh: set[bytes]) -> None:
+    def _learn(self, fresh: list[bytes]) -> None:
         self._size += sum(map(len, fresh)) + 100 * len(fresh)
-        self._worths.update(dict.fromkeys(fresh, IGNORE))
-        if self._worth(b"\n".join(fresh)) != IGNORE:
-            self._worths.update((form, self._worth_with_times(form)) for form in fresh)
+        self._worths.update(zip(fresh, map(_with_times, fresh, self._worths_of(fresh)), strict=True))
 
-    def _worth_with_times(self, form: bytes) -> int:
-        worth = self._worth(form)
-        return _TIMED if worth == KEEP and _INNER_TIME_SHAPE in form else worth
+
+def _with_times(form: bytes, worth: int) -> int:
+    return _TIMED if worth == KEEP and _INNER_TIME_SHAPE in form else worth

@@ -26,11 +26,11 @@ _WHOLE, _DROPPED, _CONTINUED = 0, 1, 2
 
 
 class Scanner:
-    """The lines of one stream whose shape ``worth`` finds telling, in order, each with its number.
+    """The lines of one stream whose shape ``worths`` finds telling, in order, each with its number.
 
-    ``worth(shape)`` answers IGNORE, KEEP, CONTEXT or BULK; ``fact(line)`` is what makes a line of bulk different from
-    another, and what it is about, in general. Repetitions are dropped, as far as they are remembered; the time in front
-    of a line makes it no other one.
+    ``worths(shapes)`` answers IGNORE, KEEP, CONTEXT or BULK for each; ``fact(line)`` is what makes a line of bulk
+    different from another, and what it is about, in general. Repetitions are dropped, as far as they are remembered;
+    the time in front of a line makes it no other one.
 
     After the iteration ``lines`` and ``size`` (bytes) tell how much was read, ``problems`` what was cut,
     ``nul_bytes`` is the number of NULs in the first block; ``is_coarse`` is True where there were too many facts in
@@ -40,7 +40,7 @@ class Scanner:
     def __init__(
         self,
         stream: Stream,
-        worth: Callable[[bytes], int],
+        worths: Callable[[list[bytes]], list[int]],
         fact: Callable[[bytes], tuple[Hashable, Hashable]],
     ) -> None:
         self.lines = 0
@@ -51,7 +51,7 @@ class Scanner:
         self.problems: list[Problem] = []
         self._stream = stream
         self._fact = fact
-        self._sieve = Sieve(worth)
+        self._sieve = Sieve(worths)
         self._facts: set[Hashable] = set()
         self._seen = Memory()
 

@@ -160,13 +160,13 @@ def _number(value: int) -> bytes:
 
 def main() -> None:
     """The process: give back each part of the file that standard input asks for."""
-    from ibkit.parsers.job_log import worth
+    from ibkit.parsers.job_log import worths
     from ibkit.parsers.line_sieve import Sieve
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides
     descriptor = int(sys.argv[2])
     asked, given = sys.stdin.buffer, sys.stdout.buffer
-    sieve = Sieve(worth)
+    sieve = Sieve(worths)
     sieve.expect_much()
     while len(numbers := asked.read(2 * _NUMBER_BYTES)) == 2 * _NUMBER_BYTES:
         start, length = (int.from_bytes(part, "little") for part in (numbers[:_NUMBER_BYTES], numbers[_NUMBER_BYTES:]))

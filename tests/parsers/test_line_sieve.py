@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers.job_log import worth
+from ibkit.parsers.job_log import worths
 from ibkit.parsers.line_sieve import Sieve
 
 LINES = [
@@ -21,14 +21,14 @@ LINES = [
 def test_empty_lines_hide_nothing_and_are_counted(parts: list[tuple[int, bytes]]) -> None:
     """Told of the same lines with a word in each empty one, which takes the other way through a block."""
     lines = [line for count, filled in parts for line in (*[b""] * count, filled)]
-    count, found = Sieve(worth).candidates(b"\n".join(lines))
-    _, same = Sieve(worth).candidates(b"\n".join(line or b"word" for line in lines))
+    count, found = Sieve(worths).candidates(b"\n".join(lines))
+    _, same = Sieve(worths).candidates(b"\n".join(line or b"word" for line in lines))
     assert count == len(lines)
     assert found == same
 
 
 def test_which_lines_are_let_through() -> None:
     block = b"\n" * 30 + b"\n".join(LINES)
-    count, found = Sieve(worth).candidates(block)
+    count, found = Sieve(worths).candidates(block)
     assert count == 35
     assert [(place, line) for place, line, _, _ in found] == list(enumerate(LINES[2:], 32))

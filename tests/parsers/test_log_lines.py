@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,12 @@ from ibkit.parsers.log_scanner import Scanner
 
 
 def scanned(data: bytes, worth: int = KEEP) -> list[tuple[int, bytes]]:
-    return list(Scanner(io.BytesIO(data), lambda form: worth if form.strip() else IGNORE, lambda line: (line, b"")))
+    worths = each(lambda form: worth if form.strip() else IGNORE)
+    return list(Scanner(io.BytesIO(data), worths, lambda line: (line, b"")))
+
+
+def each(worth: Callable[[bytes], int]) -> Callable[[list[bytes]], list[int]]:
+    return lambda forms: list(map(worth, forms))
 
 
 class Dribble(io.RawIOBase):
@@ -56,13 +62,13 @@ def test_a_repetition_is_dropped_unless_it_is_context() -> None:
 
 def test_lines_of_bulk_are_new_by_their_fact() -> None:
     data = b"ch 1 a\nch 2 a\nch 3 b\n"
-    scanner = Scanner(io.BytesIO(data), lambda form: BULK, lambda line: (line[-1:], b""))
+    scanner = Scanner(io.BytesIO(data), each(lambda form: BULK), lambda line: (line[-1:], b""))
     assert [number for number, _ in scanner] == [1, 3]
 
 
 def test_a_line_without_end_is_cut_and_told() -> None:
     data = b"x" * (3 << 20) + b"\nafter\n"
-    scanner = Scanner(io.BytesIO(data), lambda form: KEEP, lambda line: (line, b""))
+    scanner = Scanner(io.BytesIO(data), each(lambda form: KEEP), lambda line: (line, b""))
     lines = list(scanner)
     assert [(number, len(line)) for number, line in lines] == [(1, 65_536), (2, 5)]
     assert [(problem.kind, problem.line) for problem in scanner.problems] == [("long-line", 1)]
@@ -71,7 +77,7 @@ def test_a_line_without_end_is_cut_and_told() -> None:
 def test_a_progress_bar_of_megabytes_keeps_its_number() -> None:
     data = b"first\n" + b"\r".join(b"%d%%" % n for n in range(300_000)) + b"\rhost:1:2 [0] NCCL INFO x\nlast\n"
     keep = Scanner(
-        io.BytesIO(data), lambda form: KEEP if b"NCCL" in form or b"lst" in form else IGNORE, lambda x: (x, x)
+        io.BytesIO(data), each(lambda form: KEEP if b"NCCL" in form or b"lst" in form else IGNORE), lambda x: (x, x)
     )
     assert [number for number, _ in keep] == [2, 3]
     assert keep.problems == []
@@ -80,7 +86,7 @@ def test_a_progress_bar_of_megabytes_keeps_its_number() -> None:
 def test_memory_does_not_grow_with_facts() -> None:
     facts = b"".join(b"f %d\n" % n for n in range(log_scanner.MAX_FACTS + 5000))
     scanner = Scanner(
-        io.BytesIO(facts + b"f last other\n"), lambda form: BULK, lambda line: (line, line.split()[2:] != [])
+        io.BytesIO(facts + b"f last other\n"), each(lambda form: BULK), lambda line: (line, line.split()[2:] != [])
     )
     lines = [line for _, line in scanner]
     assert scanner.is_coarse
@@ -94,7 +100,7 @@ def test_one_line_among_megabytes_of_bulk_is_not_missed() -> None:
     block = b"".join(row % pick.randrange(32) for _ in range(30_000))
     odd = b"n01:1:2 [0] NCCL INFO Channel 00/0 : 5[0] -> 6[1] [send] via NET/IB/1\n"  # the same letters
     data = block + odd + block + odd.rstrip()
-    found = Scanner(io.BytesIO(data), lambda form: BULK, lambda line: (line.partition(b" : ")[2], b""))
+    found = Scanner(io.BytesIO(data), each(lambda form: BULK), lambda line: (line.partition(b" : ")[2], b""))
     assert [at for at, _ in found] == [1, 30_001]
     assert found.lines == 60_002
 
@@ -104,7 +110,7 @@ def test_one_line_among_megabytes_of_bulk_is_not_missed() -> None:
     [(b"a\nb\n", False), (b"a\nb", True), (b"a\rb\r", False), (b"a\rb", True), (b"a\r\nb", True), (b"", False)],
 )
 def test_a_last_line_without_end_is_told(data: bytes, is_open: bool) -> None:
-    scanner = Scanner(io.BytesIO(data), lambda form: KEEP, lambda line: (line, b""))
+    scanner = Scanner(io.BytesIO(data), each(lambda form: KEEP), lambda line: (line, b""))
     told = [(line, scanner.is_open) for _, line in scanner if line]
     assert [line for line, _ in told] == data.split()
     assert [known for _, known in told][-1:] == ([is_open] if data else [])
@@ -117,7 +123,7 @@ def test_a_last_line_without_end_is_told(data: bytes, is_open: bool) -> None:
 )
 def test_whatever_the_reads_the_lines_are_the_same(lines: list[bytes], sizes: list[int]) -> None:
     data = b"\n".join(lines)
-    scanner = Scanner(Dribble(data, sizes), lambda form: CONTEXT, lambda line: (line, b""))
+    scanner = Scanner(Dribble(data, sizes), each(lambda form: CONTEXT), lambda line: (line, b""))
     expected = [(number, line) for number, line in enumerate(lines, 1)]
     if lines and not lines[-1]:
         expected = expected[:-1]  # a file that ends with a line end has no line behind it
@@ -208,8 +214,10 @@ def test_a_large_log_is_told_as_a_small_one(seed: int, is_mostly_noise: bool) ->
             patch.setattr(log_scanner, "LARGE_BYTES", large)
             scanner = Scanner(
                 io.BytesIO(log),
-                lambda form: (
-                    BULK if b"NET" in form else CONTEXT if b"row" in form else KEEP if b"|" not in form else IGNORE
+                each(
+                    lambda form: (
+                        BULK if b"NET" in form else CONTEXT if b"row" in form else KEEP if b"|" not in form else IGNORE
+                    )
                 ),
                 lambda line: (line.partition(b"via")[2], b""),
             )

@@ -19,7 +19,7 @@ from support import large_jobs
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi import mpi_document
 from ibkit.parsers import line_sieve, log_scanner
-from ibkit.parsers.job_log import worth
+from ibkit.parsers.job_log import worths
 from ibkit.parsers.line_sieve import Sieve
 from ibkit.sources import log_streams, shared_reading
 from ibkit.sources.shared_reading import SharedReading
@@ -34,7 +34,7 @@ class Here:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._sieve = Sieve(worth)
+        self._sieve = Sieve(worths)
         self._asked: deque[tuple[int, int]] = deque()
 
     def ask(self, start: int, length: int) -> None:
@@ -218,7 +218,7 @@ def test_lines_are_empty_or_as_they_were(lines: list[bytes], end: bytes, block: 
     text = end.join(lines)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_sieve, "BLOCK_BYTES", block)
-        sifted = Sieve(worth).sift(text)
+        sifted = Sieve(worths).sift(text)
     before, after = text.split(b"\n"), sifted.split(b"\n")
     assert len(before) == len(after)
     assert (after[0], after[-1]) == (before[0], before[-1])
