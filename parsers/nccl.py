@@ -479,7 +479,8 @@ def _failure(text: str, said: Said, *, is_warning: bool) -> Iterator[Failure]:
 _OPEN = re.compile(r"NET/\S{1,40} ?: Unable to open device (\S{1,80})")
 #: These pass a device over, or another way is taken.
 _HARMLESS_CALLS = ("ibv_query_device", "ibv_query_port", "ibv_get_device_list", "ibv_reg_dmabuf_mr")
-_PINNING_CALLS = ("ibv_create_cq", "ibv_create_qp", "ibv_reg_mr", "ibv_reg_mr_iova2")
+#: These pin memory.
+PINNING_CALLS = ("ibv_create_cq", "ibv_create_qp", "ibv_reg_mr", "ibv_reg_mr_iova2")
 
 
 def _verbs_call(call: str, rest: str) -> tuple[str | None, bool]:
@@ -488,7 +489,7 @@ def _verbs_call(call: str, rest: str) -> tuple[str | None, bool]:
         return None, False
     if call == "ibv_open_device":
         return "open-device", False
-    if _NO_MEMORY in rest and call in _PINNING_CALLS:
+    if _NO_MEMORY in rest and call in PINNING_CALLS:
         return "memlock", True
     if call == "ibv_modify_qp" and any(error in rest for error in _GID_ERRORS):
         return "gid", True

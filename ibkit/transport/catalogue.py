@@ -423,8 +423,8 @@ ENTRIES = (
                 runtime="Open MPI",
             ),
             Fix(
-                "remove the setting if RDMA is wanted (NCCL_SOCKET_IFNAME may stay): look in the job script, the "
-                "image's environment, /etc/nccl.conf, ~/.nccl.conf",
+                "remove the setting if RDMA is wanted: look in the job script, the image's environment, "
+                "/etc/nccl.conf, ~/.nccl.conf",
                 runtime="NCCL",
             ),
             Fix(
@@ -937,9 +937,9 @@ ENTRIES = (
                 "check NCCL_NET",
             ),
             Fix(
-                "install aws-ofi-nccl of the fabric's libfabric (EFA: AWS's installer; Slingshot: built with the "
-                "cxi libfabric), put libnccl-net.so on LD_LIBRARY_PATH; unset NCCL_NET, or give it the name that "
-                "the plugin prints",
+                "install the fabric's plugin (EFA: aws-ofi-nccl by AWS's installer; Slingshot: aws-ofi-nccl built "
+                "with the cxi libfabric; Google Cloud: its gIB plugin), put its libnccl-net.so on LD_LIBRARY_PATH; "
+                "unset NCCL_NET, or give it the name that the plugin prints",
                 runtime="NCCL",
             ),
             Fix(

@@ -79,6 +79,8 @@ def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -
                 fix = fix_for(reason.id, "UCX", None, places)  # it is no matter of the MPI above
             if named:
                 fix = fix.replace("remove the setting", f"remove {', '.join(named.values())}", 1)
+            if any("NCCL_SOCKET_IFNAME" in text for text in texts):
+                fix = fix.replace(" if RDMA is wanted", " if RDMA is wanted (NCCL_SOCKET_IFNAME may stay)", 1)
         hosts = tuple(dict.fromkeys(map(spelled, reason.hosts)))
         return reason._replace(fix=fix, hosts=hosts)
 

@@ -129,6 +129,23 @@ def test_a_queue_pair_that_could_not_be_made_is_no_path() -> None:
     assert (answer.verdict, answer.status) == ("none", "aborted")
 
 
+@pytest.mark.parametrize(
+    ("failed", "word"),
+    [
+        ("x.cc:1 NCCL WARN Call to ibv_create_cq failed", "did not print why ibv_create_cq failed"),
+        ("x.cc:1 NCCL WARN Call to ibv_create_qp failed with error Invalid argument errno 22", None),
+        ("x.cc:1 NCCL WARN Call to ibv_alloc_pd failed", None),
+        ("x.cc:1 NCCL WARN Call to connect returned Connection refused failed", "look for that rank's own error"),
+    ],
+)
+def test_what_is_to_be_looked_at_where_the_end_has_no_reason(failed: str, word: str | None) -> None:
+    """Older NCCL tells no error of the calls that pin memory: memlock is likely then, and not proven."""
+    answer = judged(text(nccl("gx1", ROCE, "Using network IB"), "", f"gx1:100:120 [0] {failed}"))
+    layer = layer_of(answer, "nccl")
+    assert (layer.verdict, layer.status, layer.reasons) == ("none", "aborted", ())
+    assert word in (layer.next_step or "") if word else layer.next_step is None
+
+
 # -- who is there
 
 

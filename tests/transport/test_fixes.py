@@ -104,6 +104,14 @@ def test_the_mend_names_the_setting() -> None:
     assert (reason.id, reason.fix.split(" if RDMA")[0]) == ("wrongtls", "remove --mca btl tcp,self")
 
 
+def test_the_mend_speaks_of_a_harmless_setting_where_it_is_set() -> None:
+    socket = "n01:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0"
+    for setting, is_spoken_of in (("NCCL_IB_DISABLE=1", False), ("NCCL_IB_DISABLE=1 -x NCCL_SOCKET_IFNAME=eno1", True)):
+        (reason,) = judged(text(f"+ mpirun -x {setting} -np 2 ./a", socket)).layers[0].reasons
+        assert reason.fix.startswith("remove NCCL_IB_DISABLE=1 if RDMA is wanted")
+        assert ("NCCL_SOCKET_IFNAME may stay" in reason.fix) is is_spoken_of
+
+
 def test_a_reason_names_its_hosts_and_the_mend_knows_the_batch_system() -> None:
     answer = judged(text("+ srun -n 4 ./a", MEMLOCK, TCP_BTL))
     (reason,) = layer_of(answer, "mpi").reasons

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Failure, Said, Setting
+from ibkit.parsers.nccl import PINNING_CALLS
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import short_name
@@ -36,6 +37,18 @@ _NVLINK_STEP = (
     "P2P between two hosts is NVLink that spans them (MNNVL), which no word stands for, or they are two containers of "
     "one machine: `nvidia-smi topo -m` and the fabric's state in `nvidia-smi -q` on both tell; to measure the network "
     "run again with NCCL_MNNVL_ENABLE=0"
+)
+
+#: What to look at after a failure that proves no reason, by its topic.
+_LOOK_AFTER = {
+    "retry-exceeded": "a peer did not answer over the fabric (retries exceeded): it may have died, so look for its own "
+    "error first; then at the ports of both hosts (`ibkit status`), on RoCE at flow control and the GID index",
+    "connect": "a rank could not be reached by TCP, over which NCCL makes its connections: look for that rank's own "
+    "error first, then whether the interface that NCCL took reaches all hosts (NCCL_SOCKET_IFNAME, firewalls)",
+}
+_UNTOLD_ERROR = (
+    "NCCL did not print why {call} failed, a later version does: mostly it is the limit on locked memory (Max locked "
+    "memory in /proc/PID/limits of a rank; in a container --ulimit memlock=-1 and IPC_LOCK), else resources of the HCA"
 )
 
 Why = dict[str, list[tuple[Mark, str]]]
@@ -183,9 +196,19 @@ class _Run:
         runtime, version = self._version()
         return Layer(
             "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks_told, pairs,
-            reasons(why, book), (step or look) if status == "undecided" else None,
+            reasons(why, book), (step or look) if status == "undecided" else self._look_after(ends, why),
             reasons(self._remarks(failures), book) if verdict in _VERBS else (),
         )  # fmt: skip
+
+    @staticmethod
+    def _look_after(ends: Sequence[tuple[Failure, Mark]], why: Why) -> str | None:
+        """What to look at after the first failure that ended the run, if no line proves a reason."""
+        if not ends or why:
+            return None
+        failure, mark = ends[0]
+        if failure.topic == "verbs-call" and failure.detail in PINNING_CALLS and " with error " not in mark.text:
+            return _UNTOLD_ERROR.format(call=failure.detail)
+        return _LOOK_AFTER.get(failure.topic)
 
     def _version(self) -> tuple[str, str | None]:
         found = [v for v in self._evidence.versions if self._place.holds(v[2])] or self._evidence.versions
