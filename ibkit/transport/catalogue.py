@@ -140,7 +140,7 @@ ENTRIES = (
                 "WARNING: There is at least non-excluded one OpenFabrics device found, but there are no active "
                 "ports detected"
             ),
-            "PSM2 no hfi units are active",
+            "no compatible IB ports found for flags 0x0",
             "No active HCAs found on the system!!!",
         ),
         (

@@ -11,6 +11,7 @@ from ibkit.transport.catalogue import BY_ID, Fix
 from ibkit.transport.host_names import short_name
 from ibkit.transport.settings import (
     asks_for_tcp,
+    denies_shared_memory,
     leaves_no_shared_memory,
     leaves_sockets,
     leaves_tcp_to_openmpi,
@@ -54,8 +55,8 @@ def fitted(answer: JobVerdict, places: Sequence[str] = ()) -> JobVerdict:
 
 
 def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -> Layer:
-    """The layer with the mends for its runtime, version and place, the names of the settings that ask for TCP, and the
-    hosts as the layer spells them.
+    """The layer with the mends for its runtime, version and place, the names of the settings that ask for TCP, or
+    within a host that take its ranks' shared memory away, and the hosts as the layer spells them.
     """
     by_id = {item.id: item for item in evidence}
     is_one_host = len(layer.hosts) == 1
@@ -77,7 +78,9 @@ def _fitted(layer: Layer, evidence: Sequence[Evidence], places: Sequence[str]) -
                     named.setdefault(_plain(name), name)
             if named and all(name.startswith("UCX_") for name in named.values()):
                 fix = fix_for(reason.id, "UCX", None, places)  # it is no matter of the MPI above
-            if named:
+            if named and is_one_host and layer.runtime == "Intel MPI":
+                fix = f"remove {', '.join(named.values())}: the ranks of one host then share memory"
+            elif named:
                 fix = fix.replace("remove the setting", f"remove {', '.join(named.values())}", 1)
             if any("NCCL_SOCKET_IFNAME" in text for text in texts):
                 fix = fix.replace(" if RDMA is wanted", " if RDMA is wanted (NCCL_SOCKET_IFNAME may stay)", 1)
@@ -144,7 +147,7 @@ def tcp_settings(text: str, version: str | None, *, is_one_host: bool = False) -
             or leaves_tcp_to_openmpi(setting, version, has_module=False)
             or leaves_sockets(setting)
             or asks_for_tcp(setting)
-            or (is_one_host and leaves_no_shared_memory(setting))
+            or (is_one_host and (leaves_no_shared_memory(setting) or denies_shared_memory(setting)))
             or name == "GLOO_DEVICE_TRANSPORT"
         ):
             found.append(f"--mca {name} {value}" if match["parameter"] else f"{name}={value}")

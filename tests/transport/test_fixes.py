@@ -6,9 +6,12 @@ import pytest
 from support.job_logs import SOCKET, bml_lines, judged, layer_of, nccl_lines, text
 
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
+from ibkit.parsers import intel_mpi, libfabric, mpich, mvapich2, openmpi, ucx, verbs_messages
+from ibkit.parsers.job_facts import Failure
+from ibkit.parsers.line_prefixes import to_line
 from ibkit.transport.catalogue import ENTRIES, NOISE, REASON
 from ibkit.transport.fixes import PLACES, fitted, fix_for, places_of, tcp_settings
-from ibkit.transport.reasons import _TOPICS
+from ibkit.transport.reasons import _TOPICS, reason_of
 
 MEMLOCK = (
     "[1700000000.000001] [n02:4711 :0]   ib_iface.c:1046 UCX  ERROR ibv_create_cq(cqe=4096) failed: "
@@ -102,6 +105,30 @@ def test_the_mend_names_the_setting() -> None:
     answer = judged(text("+ mpirun --mca btl tcp,self -np 4 ./a", TCP_BTL))
     (reason,) = answer.layers[0].reasons
     assert (reason.id, reason.fix.split(" if RDMA")[0]) == ("wrongtls", "remove --mca btl tcp,self")
+
+
+@pytest.mark.parametrize("setting", ["I_MPI_FABRICS=ofi", "I_MPI_SHM=off"])
+def test_the_mend_on_one_host_is_shared_memory(setting: str) -> None:
+    said = [
+        "Intel(R) MPI Library, Version 2021.14  Build 20241121 (id: e7829d6)", "libfabric provider: tcp;ofi_rxm",
+        "Rank    Pid      Node name  Pin cpu", "0       501      box        0", "1       502      box        1",
+        setting, "I_MPI_DEBUG=5",
+    ]  # fmt: skip
+    layer = layer_of(judged(text([f"[0] MPI startup(): {line}" for line in said], "done")), "mpi")
+    (reason,) = layer.reasons
+    assert (layer.verdict, layer.status, reason.id) == ("tcp", "by-configuration", "wrongtls")
+    assert reason.fix == f"remove {setting}: the ranks of one host then share memory"
+
+
+def test_no_example_of_one_reason_is_read_as_another() -> None:
+    """But for mlx's, whose words libfabric's other providers have, too."""
+    for entry in ENTRIES:
+        for example in entry.lines:
+            read = [*openmpi.Reader().read(line := to_line(1, example.encode())), *ucx.Reader().read(line)]
+            for reader in (intel_mpi, libfabric, mpich, mvapich2, verbs_messages):
+                read += reader.read(line)
+            found = {reason_of(fact) for fact in read if isinstance(fact, Failure)} - {None}
+            assert found <= {entry.id} or entry.id == "mlxucx", (entry.id, example, found)
 
 
 def test_the_mend_speaks_of_a_harmless_setting_where_it_is_set() -> None:
