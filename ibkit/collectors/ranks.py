@@ -50,8 +50,11 @@ def ranks_of_target(source: Source, target: str) -> tuple[Ranks, ...]:
     found = _by_run(processes, [one for one in processes.ranks.values() if target == RUNNING or one.key == name])
     if not found:
         hidden = ""
-        if processes.hidden and not is_root(source):  # root is refused by processes of more rights alone: no ranks
-            hidden = f"; of {len(processes.hidden)} processes the environment may not be read: try as root"
+        if not is_root(source):  # root is refused by processes of more rights alone: no ranks
+            if processes.hidden:
+                hidden = f"; of {len(processes.hidden)} processes the environment may not be read: try as root"
+            elif not source.list(f"{PROC}/1").names:  # mounted with hidepid
+                hidden = " that /proc shows, which hides those of other users: try as root"
         raise UnreadableInput(f"{target}: no rank of a parallel job on this host{hidden}")
     return found
 
@@ -64,12 +67,12 @@ def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = 
         raise UnreadableInput(f"pid:{pid}: no such process here, or /proc hides it")
     pid = seen.process or pid  # a thread's, as top -H and rdma show them
     if own := processes.ranks.get(pid):
-        return _by_run(processes, processes.of_run(own.key).values())
+        return _by_run(processes, _with_spawned(processes, own))
     if below := [one for one in processes.ranks.values() if pid in processes.above(one.pid)]:
         return _by_run(processes, below)
     # A rank's helper may have cleared its environment, or have ended.
     if above := next((processes.ranks[one] for one in processes.above(pid) if one in processes.ranks), None):
-        return _by_run(processes, processes.of_run(above.key).values())
+        return _by_run(processes, _with_spawned(processes, above))
     if seen.state in _ENDED:
         parent = f", process {seen.parent}," if seen.parent else ""
         raise UnreadableInput(
@@ -117,6 +120,16 @@ def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None 
         raise UnreadableInput(f"slurm:{job}: no process of it on this host: scontrol says: {said[:200]}")
     known = _by_run(processes, [one for one in processes.ranks.values() if one.pid in pids])
     return known or (Ranks(dict.fromkeys(pids)),)
+
+
+def _with_spawned(processes: JobProcesses, rank: RankProcess) -> Iterable[RankProcess]:
+    """The ranks of its run, and those of other runs that the same launcher has started here: MPI_Comm_spawn's."""
+    launcher = rank.started_by if rank.started_by is not None and processes.is_launcher(rank.started_by) else None
+    return [
+        one
+        for one in processes.ranks.values()
+        if one.key == rank.key or (launcher is not None and one.started_by == launcher)
+    ]
 
 
 def _by_run(processes: JobProcesses, chosen: Iterable[RankProcess]) -> tuple[Ranks, ...]:

@@ -349,6 +349,13 @@ def test_root_is_not_advised_to_root(uid: int, advice: bool) -> None:
     assert ("look again as the host's own root" in (answer.next_step or "")) is not advice
 
 
+def test_a_proc_that_hides_others_is_said_to() -> None:
+    """Mounted with hidepid=2: even init is not there."""
+    here = Answers({}, files={"/proc/self/status": "Uid:\t7\t7\t7\t7\n"}, folders={"/proc": [Entry("95", "folder")]})
+    with pytest.raises(UnreadableInput, match="hides those of other users: try as root"):
+        watch_job("nodea", "running", here, here, lambda _: 1.0)
+
+
 def test_another_jobs_rank_that_may_not_be_looked_at_is_no_obstacle() -> None:
     """Ranks of somebody else's job, on the same host, beside one's own through shared memory."""
     now = source()
@@ -385,6 +392,30 @@ def test_a_process_that_is_no_rank_is_told() -> None:
     assert answer.verdict == "unknown"
     assert "no-rank" in [one.kind for one in answer.problems]
     assert "name a rank or its launcher" in (answer.next_step or "")
+    here._files["/proc/95/maps"] = "/usr/lib/libopen-pal.so.40"
+    answer = judge_watches("pid:95", [watch_job("nodea", "pid:95", here, here, lambda _: 2.0)])
+    assert "Open MPI without a launcher is one rank" in (answer.next_step or "")
+
+
+def coupled(moved: int) -> Answers:
+    """Ranks in shared memory, of which one has a socket to 91, a rank that the same launcher has started, too."""
+    ends = "10.77.0.1:55837", "10.77.0.1:1024"
+    pair = SOCKET.format(*ends, 89, moved, moved) + SOCKET.format(*ends[::-1], 91, moved, moved)
+    moment = source(sockets=pair)
+    moment._files |= {f"/proc/{pid}/maps": SEGMENTS for pid in (89, 90)}
+    moment._files["/proc/83/status"] = "Name:\tmpirun\nTgid:\t83\nPPid:\t1\n"
+    moment._files["/proc/91/status"] = "Name:\tother\nTgid:\t91\nPPid:\t83\n"
+    moment._folders["/proc/91/ns"] = [Entry("net", "link", "net:[4026531833]")]
+    return moment
+
+
+def test_what_ranks_have_spawned_they_may_reach_by_tcp() -> None:
+    """Open MPI 4.1's shared memory is of one run: what goes to the processes of MPI_Comm_spawn goes by TCP."""
+    (mine, spawned) = ranks_of_process(coupled(0), 90)
+    assert (dict(mine.ranks), dict(spawned.ranks)) == ({89: 0, 90: 1}, {91: 0})
+    answer = judged(coupled(0), coupled(980_131))
+    assert [layer.verdict for layer in answer.layers] == ["unknown", "unknown"]
+    assert "process 91, which is a rank of another run" in (answer.layers[0].next_step or "")
 
 
 def in_one_container(moment: Answers, ss: CommandAnswer) -> Answers:

@@ -63,6 +63,8 @@ class Part:
         self.host = watch.host
         self._is_alone = is_alone
         self.seconds = watch.seconds
+        #: The ranks of other runs on this host.
+        self.strangers = frozenset(pid for job in watch.jobs for pid in job.ranks if pid not in ranks.ranks)
         self._earlier = {
             (one.device, one.qpn, one.remote_qpn): one for one in watch.before.queue_pairs or () if one.pid
         }
@@ -74,6 +76,12 @@ class Part:
     def place(self, name: str) -> str:
         """What evidence calls a command or file of this host."""
         return name if self._is_alone else f"{self.host}: {name}"
+
+    def talks_to(self, move: TcpMove) -> int | None:
+        """The rank of another run here that a socket leads to."""
+        ends = (move.socket.peer, move.socket.local)
+        others = next((one.pids for one in self.watch.before.sockets or () if (one.local, one.peer) == ends), ())
+        return next((pid for pid in others if pid in self.strangers), None)
 
     @property
     def is_hidden(self) -> bool:

@@ -65,7 +65,7 @@ def _holders(part: Part) -> dict[tuple[str, str], set[int | None]]:
 
 
 def _shows_no_socket(part: Part) -> bool:
-    """Whether the ranks' sockets could be listed, and none of them leads to another rank."""
+    """Whether the ranks' sockets could be listed, and none of them leads to another rank, of whatever run."""
     watch = part.watch
     if watch.before.sockets is None or watch.after.sockets is None:
         return False
@@ -75,7 +75,7 @@ def _shows_no_socket(part: Part) -> bool:
     ends = {(one.local, one.peer): one for one in watch.before.sockets}
     mine = ((one, pid) for one in watch.before.sockets for pid in one.pids if pid in part.ranks.ranks)
     return not any(
-        peer in part.ranks.ranks and is_another(part, pid, part, peer)
+        is_another(part, pid, part, peer) if peer in part.ranks.ranks else peer in part.strangers
         for one, pid in mine
         if (other := ends.get((one.peer, one.local)))
         for peer in other.pids

@@ -40,12 +40,20 @@ def next_step(job: LiveJob) -> str:
             f"longer --window{why}"
         )
     if stranger := next((one for part in job.parts for one in part.ranks.problems if one.kind == "no-rank"), None):
+        if job.runtime is not None:
+            return f"{stranger.text}: {job.runtime} without a launcher is one rank, which has no other one to send to"
         return (
             f"{stranger.text}: name a rank or its launcher (ibkit check-mpi-transport running finds them), or give the "
             "job's log"
         )
     if elsewhere := _elsewhere(job):
         return elsewhere
+    coupled = next((pid for part in job.parts for move in part.tcp if (pid := part.talks_to(move)) is not None), None)
+    if coupled is not None:
+        return (
+            f"a rank moves data by TCP with process {coupled}, which is a rank of another run (MPI_Comm_spawn, or "
+            "programs that are coupled): whether their library does that is not proven. Give the job's log"
+        )
     remote = next((move for part in job.parts for move in part.tcp), None)
     if remote is not None and not job.is_whole:
         return (
