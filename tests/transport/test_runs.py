@@ -88,6 +88,43 @@ def test_two_mpiruns_have_two_job_families() -> None:
     assert (answer.verdict, answer.status) == ("mixed", "fallback")
 
 
+def mingled(one: list[str], other: list[str]) -> list[str]:
+    """Lines of two jobs by turns."""
+    return [line for pair in zip(one, other, strict=True) for line in pair]
+
+
+def test_two_mpiruns_at_once_are_two() -> None:
+    one, other = bml_lines(), bml_lines(("n03", "n04"), btl="openib", family=4711, pid=300)
+    answer = judged(text(mingled(one, other)))
+    assert [(layer.job, layer.verdict, layer.hosts, layer.ranks) for layer in answer.layers] == [
+        (1, "tcp", ("n01", "n02"), 2),
+        (2, "rdma", ("n03", "n04"), 2),
+    ]
+
+
+def test_two_mpiruns_at_once_are_one_where_a_setting_may_be_of_either() -> None:
+    one, other = bml_lines(), bml_lines(("n03", "n04"), btl="openib", family=4711, pid=300)
+    answer = judged(text("+ mpirun -np 2 --mca btl tcp,self ./a", mingled(one, other)))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "mixed")]
+
+
+def test_the_ranks_of_what_a_job_has_spawned_are_others() -> None:
+    """Rank 0 of the spawned job is no rank 0 of its parent's: both modules to a ``rank 0`` are of one process."""
+    parent, spawned = bml_lines(), bml_lines(("n03",), pid=300)
+    lines = [
+        *parent,
+        *(line.replace("[[31337,1],", "[[31337,2],") for line in spawned),
+        "[n02:00101] mca: bml: Using openib btl for send to [[31337,2],0] on node n03",
+        "[n03:00300] mca: bml: Using openib btl for send to [[31337,1],1] on node n02",
+    ]
+    (layer,) = judged(text(lines)).layers
+    assert (layer.verdict, layer.ranks, [pair[:3] for pair in layer.pairs]) == (
+        "mixed",
+        3,
+        [("n01", "n02", "tcp"), ("n02", "n03", "rdma")],
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "second"), [(("openib", "rdma"), ("tcp", "tcp")), (("tcp", "tcp"), ("openib", "rdma"))]
 )

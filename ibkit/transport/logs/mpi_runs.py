@@ -57,10 +57,11 @@ def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> li
 
     Two runs have different job families of Open MPI, or a process each with the same host and pid, or a launcher's
     command line between all their lines, or are different attempts of a job, or have tables of other hosts and ranks.
+    Where lines of several runs are interleaved they are taken for one, unless every process tells its job family.
     What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
     commands = Launches(launches)
-    groups = _groups(evidence.processes, commands, attempts)
+    groups = _groups(evidence.processes, commands, attempts, by_family=_are_told_apart(evidence))
     if not groups:
         return _by_table(evidence)
     if len(groups) == 1:
@@ -84,8 +85,21 @@ def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> li
     return parts
 
 
-def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts) -> list[_Group]:
-    together = list(overlaps(processes))
+def _are_told_apart(evidence: Evidence) -> bool:
+    """Whether each process tells which mpirun it is of, and nothing is told that nobody says of himself."""
+    has_more = evidence.failures or evidence.tables or any(setting.said.pid is None for setting, _ in evidence.settings)
+    return not has_more and all(process.family is not None for process in evidence.processes)
+
+
+def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts, *, by_family: bool) -> list[_Group]:
+    sets: dict[int | None, list[int]] = {}
+    for number, process in enumerate(processes):
+        sets.setdefault(process.family if by_family else None, []).append(number)
+    together = [
+        (numbers[one], numbers[other])
+        for numbers in sets.values()
+        for one, other in overlaps([processes[number] for number in numbers])
+    ]
     first_of_family: dict[tuple[int, int], int] = {}
     for number, process in enumerate(processes):
         if process.family is not None:
