@@ -41,7 +41,7 @@ from ibkit.parsers.job_facts import (
     SharedMemory,
     Version,
 )
-from ibkit.parsers.line_prefixes import peel_shape, to_line, without_bullet
+from ibkit.parsers.line_prefixes import HostLabels, plain_shapes, to_line, without_bullet
 from ibkit.parsers.log_lines import IGNORE, Line, Stream, shape
 from ibkit.parsers.log_scanner import Scanner
 from ibkit.parsers.needles import Needles
@@ -78,13 +78,14 @@ class JobLog:
 
     def __iter__(self) -> Iterator[Fact]:
         readers = _TextReaders()
+        labels = HostLabels()
         for number, raw in self.scanner:
-            line = to_line(number, raw)
+            line = labels.without(to_line(number, raw))
             if self.scanner.is_open:
                 yield from readers.settle()
                 self.ending = readers.read_open(line)
                 return
-            yield from readers.read(line, shape(raw))
+            yield from readers.read(line, shape(line.text.encode()))
         yield from readers.finish()
 
 
@@ -123,8 +124,7 @@ class _Readers:
         if readers is None:
             if len(self._by_shape) >= _MAX_SHAPES:
                 self._by_shape.clear()
-            bare = peel_shape(form)
-            readers = self._by_shape[form] = [read for worth, read in self._all if worth(bare) != IGNORE]
+            readers = self._by_shape[form] = [read for worth, read in self._all if worth(form) != IGNORE]
         for read in readers:
             yield from read(line)
 
@@ -325,7 +325,7 @@ def worths(forms: list[bytes]) -> list[int]:
     """The most that any reader thinks of each of these shapes."""
     found = [IGNORE] * len(forms)
     for place in may_tell(forms):
-        bare = peel_shape(forms[place])
+        bare = plain_shapes(forms[place])
         found[place] = max(worth(bare) for worth in _WORTH)
     return found
 

@@ -5,59 +5,101 @@ from __future__ import annotations
 import json
 import re
 
-from ibkit.parsers.log_lines import Line, shape
+from ibkit.parsers.log_lines import Line
 
-#: Where a line that is a JSON object has its message: Docker, fluent-bit, loggers of Python, Google's, Loki's.
-MESSAGE_KEYS = ("log", "message", "msg", "textPayload", "line")
+#: Where a line that is a JSON object has its message: Docker, fluent-bit, loggers of Python, journalctl, Google, Loki.
+MESSAGE_KEYS = ("log", "message", "msg", "MESSAGE", "textPayload", "line")
 _ANSI = re.compile(
-    r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_()][0-9A-Za-z]?)"
+    r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|[\]_P^X][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_()][0-9A-Za-z]?)"
 )
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-#: Launchers and collectors put these in front of a line, in any combination.
-_PREFIX = re.compile(
-    r"\ufeff"
+_ZONE = r"(?: ?(?:Z|UTC|GMT|[A-Z]{1,3}T(?=[ \])])|[+-]\d\d:?\d\d))?"
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
+#: Behind the time of a journal or of syslog: the host, who logs there, and the number of its process. Where that is
+#: missing the host's name has a digit: "libfabric provider: tcp" is no host's.
+_LOGGER = (
+    r"(?!MPICH2 |MVAPICH2 )(?:[\w.-]{1,120}|[0-9a-f:]{2,45}) [\w./()-]{1,80}\[\d{1,10}\]: "
+    r"|(?!MPICH2 |MVAPICH2 )(?=[\d.]*[A-Za-z.])(?=[^\s\d]{0,120}\d)[\w.-]{1,120} [\w./()-]{1,80}: "
+)
+_LAUNCHERS = (
     # Open MPI --tag-output: [job,rank]<stdout>:, 5.x --output tag: [namespace@job,rank]<stdout>:, tag-detailed: a host
-    r"|\[(?:[^\]\[\s,]{1,120}@)?\d{1,10},(?P<tag>\d{1,9})\](?:\[[^\]\[\s]{1,120}\])?<std(?:out|err|diag)>: ?"
-    r"|<std(?:out|err|diag)>: ?"
-    # mpiexec -l of Hydra, Intel MPI's rank, srun -l
-    r"|\[(?P<hydra>\d{1,7})\](?:: ?| (?!NCCL ))"
+    r"\[(?:[^\]\[\s,]{1,120}@)?\d{1,10},(?P<tag>\d{1,9})\](?:\[[^\]\[\s]{1,120}\])?<std(?:out|err|diag)>: ?",
+    r"<std(?:out|err|diag)>: ?",
+    # ... --xml
+    r'<std(?:out|err|diag) rank="(?P<xml>\d{1,9})">',
+    # mpiexec -l of Hydra, Intel MPI's rank, srun -l, HPE's PALS
+    r"\[(?P<hydra>\d{1,7})\](?:: ?| (?!NCCL (?:INFO|WARN)))",
+    r" {0,6}(?P<srun>\d{1,7}): ",
+    r"(?:nid\d|x\d{1,6}c)\w{1,60} (?P<pals>\d{1,7}): ",
     # horovodrun with Gloo, SageMaker's mpirun
-    r"|\[(?P<horovod>\d{1,7})\]<std(?:out|err)>: ?"
-    r"|\[\d{1,10},mpirank:(?P<sagemaker>\d{1,9}),[^\]\s]{1,120}\]<std(?:out|err)>: ?"
-    r"| {0,6}(?P<srun>\d{1,7}): "
-    # torchrun --tee and torch's own errors
-    r"|\[(?:rank(?P<torch>\d{1,7})|default\d{1,5})\]: ?"
-    # ISO 8601 and its relatives, in brackets or not, in a table of CloudWatch's; a clock alone
-    rf"|(?: {{0,4}}\| )?[\[(<]?\d{{4}}[-/]\d\d[-/]\d\d[T _]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?(?: ?[:,|])* ?"
-    # ... and what journalctl's short-iso has behind it
-    r"(?:[\w.-]{1,80} [\w./()-]{1,80}\[\d{1,10}\]: )?"
-    rf"|[\[(]?{_CLOCK}[\])]?(?:(?: ?[:|])+ ?| )"
-    # Open MPI --timestamp-output
-    rf"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \d{{4}} ?"
-    # syslog, its newer form first (RFC 5424)
-    rf"|<\d{{1,3}}>1 \d{{4}}-\d\d-\d\dT{_CLOCK}(?:Z|[+-]\d\d:\d\d) \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} "
-    r"(?:-|\[[^\]]{0,1000}\]) ?"
-    rf"|(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} \S{{1,120}} [\w./()-]{{1,80}}(?:\[\d{{1,10}}\])?: "
-    # a container runtime's log (CRI), kubectl logs --prefix, docker compose, Ray
-    r"|std(?:out|err) [FP] "
-    r"|\[pod/[^\]\s]{1,250}\] ?"
+    r"\[(?P<horovod>\d{1,7})\]<std(?:out|err)>: ?",
+    r"\[\d{1,10},mpirank:(?P<sagemaker>\d{1,9}),[^\]\s]{1,120}\]<std(?:out|err)>: ?",
+    # torchrun --tee, with the role, and torch's own errors; Determined; Ray
+    r"\[(?:rank(?P<torch>\d{1,7})|(?:default|trainer|worker)\d{1,5})\]: ?",
+    r"(?:\[[0-9a-f]{8}\] |[0-9a-f]{8} \|\| )?\[rank=(?P<determined>\d{1,7})\] (?:\|\| )?",
+    r"\([^()\n]{0,80}\bpid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{1,45})?\) ?",
+)
+_TIMES = (
+    # ISO 8601 and its relatives, in brackets or not, in a table of CloudWatch's
+    rf"(?: {{0,4}}\| )?[\[(<]?(?:{_DAY} )?(?:\d{{4}}[-/]\d\d[-/]\d\d[T _]|\d\d[./-](?:\d\d|{_MONTH})[./-]\d{{4}} )"
+    rf"{_CLOCK}(?: [AP]M)?{_ZONE}[\])>]?(?: ?[:,|])*[ \t]?"
+    # ... and what journals, GitLab and SageMaker's streams have behind it
+    rf"(?:\d\d[OE][+ ]|[\w.-]{{1,200}}/algo-\d{{1,4}}-\d{{6,13}} |{_LOGGER})?",
+    # a clock alone, TeamCity's
+    rf"[\[(]?{_CLOCK}[\])]?(?:[a-zA-Z]?(?: ?:)?\s{{1,4}}\[Step \d{{1,4}}/\d{{1,4}}\] |(?: ?[:|])+ ?| {{1,2}})",
+    # Open MPI --timestamp-output, date, dmesg -T
+    rf"\[?{_DAY} {_MONTH} [ \d]\d {_CLOCK} (?:[A-Z]{{2,5}} )?\d{{4}}\]? ?",
+    # syslog, its newer form first (RFC 5424); without a logger it is the time of ts
+    rf"<\d{{1,3}}>1 \d{{4}}-\d\d-\d\dT{_CLOCK}(?:Z|[+-]\d\d:\d\d) \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} "
+    r"(?:-|(?:\[(?:[^\]\\]|\\.){0,1000}\]){1,8}) ?",
+    rf"(?:<\d{{1,3}}>)?{_MONTH} [ \d]\d {_CLOCK} (?:{_LOGGER})?",
+    # seconds since 1970, those of a journal since the start, multilog's
+    r"1\d{9}(?:\.\d{1,9})?[ \t]",
+    rf"\[ {{0,8}}\d{{1,9}}\.\d{{6}}\] (?:{_LOGGER})",
+    r"@4[0-9a-f]{23} ",
+)
+_LOGGERS = (
+    # klog and glog, zap, Python's logging, DeepSpeed's launcher, loguru
+    rf"[IWEF]\d{{4}}(?:\d{{4}})? {_CLOCK} {{1,8}}\d{{1,10}} [\w./-]{{1,120}}:\d{{1,7}}\] ",
+    rf"{_LEVEL}\t(?:[\w./-]{{1,120}}:\d{{1,7}}\t)?",
+    rf"(?:- )?[\w.]{{1,80}} - {_LEVEL} - ",
+    rf"{_LEVEL}:[\w.]{{1,80}}:",
+    rf"\[{_LEVEL}\] (?:\[[\w./-]{{1,120}}\.py:\d{{1,7}}(?::\w{{1,80}})?\] )?",
+    rf"{_LEVEL} {{0,8}}\| [\w.<>]{{1,120}}:[\w.<>]{{1,80}}:\d{{1,7}} - ",
+)
+_COLLECTORS = (
+    # a container runtime's log (CRI), kubectl logs --prefix
+    r"std(?:out|err) [FP] ",
+    r"\[pod/[^\]\s]{1,250}\] ?",
     # stern, which has only blanks between the pod, the container and the line: training operators' pods, and others in
     # front of what looks like a line of a runtime
-    r"|(?:[a-z0-9.-]{1,200}-)?(?:worker|launcher|master|chief)-(?:\d{1,5}|[a-z0-9]{5}) [a-z0-9][a-z0-9-]{0,62} "
-    r"|[a-z0-9][a-z0-9.-]{0,200}-(?:\d{1,5}|[a-z0-9]{5}) [a-z0-9][a-z0-9-]{0,62} "
-    r"(?=\[|<|\{|\d{4}-|\d{1,7}: |\S{1,253}:\d{1,10}:-?\d{1,10} \[|[NR]CCL |Host \d|libfabric|MPI startup)"
-    r"|[\w.-]{1,80}[-_]\d{1,4} +\| "
-    # a mail that quotes a log; grep, with the file's name or the line's number; cat -n
-    r"|(?:> ?){1,8}"
-    r"|[\w./-]{1,120}\.(?:out|err|log|txt):(?:\d{1,9}:(?! \S|\d\d:\d\d(?!:)))?"
-    r"|\d{1,9}:(?=[\[<({$+A-Za-z\x1b])"
-    r"| {0,8}\d{1,9}\t"
-    # the source of a page of a mail archive
-    r"|</?(?:p|pre|br|code|span|div|ul|ol|li)(?: [^<>]{0,80})?/?>"
-    r"|\([^()\n]{0,80}\bpid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{1,45})?\) ?"
+    r"(?:[a-z0-9.-]{1,200}-)?(?:worker|launcher|master|chief)-(?:\d{1,5}|[a-z0-9]{5}) [a-z0-9][a-z0-9-]{0,62} ",
+    r"[a-z0-9][a-z0-9.-]{0,200}-(?:\d{1,5}|[a-z0-9]{5}) [a-z0-9][a-z0-9-]{0,62} "
+    r"(?=\[|<|\{|\d{4}-|\d{1,7}: |\S{1,253}:\d{1,10}:-?\d{1,10} \[|[NR]CCL |Host \d|libfabric|MPI startup)",
+    # docker compose and swarm, pm2; Open MPI's table has a line " host | 0 1"
+    r"(?!host )(?:\d{1,4}\|)?[\w.-]{1,80}(?:@[\w.-]{1,80})? +\| ",
+    # a record's tag (fluentd)
+    r'[\w.-]{1,250}(?:: |\t)(?=\{")',
+    # CI: gh run view, Bamboo, the annotations of runners
+    rf"(?:[^\t\n]{{1,100}}\t){{1,2}}\ufeff?(?=\d{{4}}-\d\d-\d\dT|\d\d-{_MONTH}-\d{{4}} )",
+    r"##\[\w{1,20}\]",
 )
+_PASTED = (
+    r"\ufeff",
+    # a mail that quotes a log; grep, with the file's name or the line's number; cat -n
+    r"(?:> ?){1,8}",
+    r"[\w./-]{1,120}\.(?:out|err|log|txt):(?:\d{1,9}:(?! \S|\d\d:\d\d(?!:)))?",
+    r"\d{1,9}:(?=[\[<({$+@=A-Za-z\x1b\t]|-{5}|\d{4}-\d\d-)",
+    r" {0,8}\d{1,9}\t",
+    # the source of a page of a mail archive
+    r"</?(?:p|pre|br|code|span|div|ul|ol|li)(?: [^<>]{0,80})?/?>",
+)
+#: These stand in front of a line in any combination. Its groups tell the rank.
+_PREFIX = re.compile("|".join((*_LAUNCHERS, *_TIMES, *_LOGGERS, *_COLLECTORS, *_PASTED)))
 #: ... and what stands behind a line there.
-_SUFFIX = re.compile(r"(?:</?(?:p|pre|br|code|span|div|ul|ol|li) ?/?>[ \t]{0,8}){1,8}\Z")
+_SUFFIX = re.compile(r"(?:&#010;|</?(?:p|pre|br|code|span|div|ul|ol|li|std(?:out|err|diag)) ?/?>[ \t]{0,8}){1,8}\Z")
 #: A list's bullet, and the mark of code in a text. ``+`` is a shell's that prints its commands.
 _BULLET = re.compile(r"[ \t]{0,12}(?:[-*] `?|`)(?=[^`])")
 #: What word processors, mails and web pages make of blanks and quotation marks, and of HTML's own characters.
@@ -73,30 +115,14 @@ _ENTITIES = (
 )
 #: The same in shapes.
 _TYPESET_SHAPES = ((b"\xc2\xa0", b" "), (b"&nsp;", b" "), (b"&lt;", b"<"), (b"&gt;", b">"))
+#: So many hosts are remembered, taken away from one line, and looked for in so many characters behind a label.
+_MAX_HOSTS = 100_000
+_MAX_LABELS = 3
+_SIGHT = 100
 #: More prefixes than this are not taken away.
 _MAX_PREFIXES = 16
 #: In so many characters at a line's end.
 _MAX_SUFFIX = 200
-#: The same prefixes, and a JSON object up to its message, as shapes.
-_PREFIX_SHAPE = re.compile(
-    rb"\[[^\]\[\s,]{0,121},\](?:\[[^\]\[\s]{0,120}\])?<st(?:out|rr|ig)>: ?|<st(?:out|rr|ig)>: ?"
-    rb"|\[\](?:<st(?:out|rr)>)?: ?|\[\] |\[,mpirnk:,[^\]\s]{0,120}\]<st(?:out|rr)>: ?|\[(?:rnk|ult)\]: ?"
-    # A padded number looks like the first one of a table's row, unless another prefix follows.
-    rb"|: | {1,6}: (?=[\[<({\x1b:]|--|st(?:out|rr) [FP])"
-    rb"|(?: {0,4}\| )?[\[(<]?[-/]{2}[T _]::[.,]?(?: ?(?:Z|UTC|[+-]:?))?[\])>]?(?: ?[:,|])* ?"
-    rb"(?:[\w.-]{0,80} [\w./()-]{0,80}\[\]: )?"
-    rb"|[\[(]?::[.,]?[\])]?(?:(?: ?[:|])+ ?| )|[A-Z][a-z]{0,2} [A-Z][a-z]{0,2} {2,3}:: {1,2}"
-    rb"|<> --T::\.?(?:Z|[+-]:) \S{0,255} \S{0,48} \S{0,128} \S{0,32} (?:-|\[[^\]]{0,1000}\]) ?"
-    rb"|(?:<>)?[A-Z][a-z]{0,2} {2,3}:: \S{0,120} [\w./()-]{0,80}(?:\[\])?: |[\w.-]{0,80} [\w./()-]{0,80}\[\]: "
-    rb"|st(?:out|rr) [FP] |\[po/[^\]\s]{0,250}\] ?|[\w.-]{0,80}[-_] +\| |\([^()\n]{0,80}\bpi=(?:, ip=[.:]{0,45})?\) ?"
-    rb"|(?:> ?){1,8}|[\w./-]{0,120}\.(?:out|rr|log|txt)::?|:(?=[\[<({$+A-Za-z\x1b])| {0,8}(?:\t|\\{1,4}t)"
-    rb"|</?(?:p|pr|r|o|spn|iv|ul|ol|li)(?: [^<>]{0,80})?/?>|[ \t]{0,12}(?:[-*] `?|`)"
-    rb"|(?:[\w.-]{0,200}-)?(?:workr|lunhr|mstr|hi)-\w{0,5} [a-z][\w-]{0,62} "
-    rb"|\{[^\n]{0,400}?(?P<escape>\\{0,7})\"(?:"
-    + b"|".join(shape(key.encode()) for key in MESSAGE_KEYS)
-    + rb")\\{0,7}\": ?\\{0,7}\""
-)
-_SUFFIX_SHAPE = re.compile(rb"`?(?:</?(?:p|pr|r|o|spn|iv|ul|ol|li) ?/?>[ \t]{0,8}){0,8}\Z")
 _COLOUR_SHAPE = re.compile(rb"\x1b\[[;?]{0,32}[A-Za-z]?|\\{1,9}u\[[;?]{0,32}m")
 
 
@@ -126,7 +152,7 @@ def peel(text: str) -> tuple[str, int | None]:
             text = _ANSI.sub("", text)
         if text.endswith(">") and (end := _SUFFIX.search(text[-_MAX_SUFFIX:])):
             text = text[: len(text) - len(end[0])]
-        if text.startswith("{"):
+        if text.startswith("{") or _RECORD.match(text):
             message = _unwrapped(text)
             if message == text:
                 break
@@ -135,10 +161,8 @@ def peel(text: str) -> tuple[str, int | None]:
         found = _PREFIX.match(text)
         if not found or not found.end():
             break
-        told = found["tag"] or found["hydra"] or found["srun"] or found["torch"]
-        told = told or found["horovod"] or found["sagemaker"]
-        if told is not None:
-            rank = int(told)
+        if found.lastgroup is not None:
+            rank = int(found[found.lastgroup])
         text = text[found.end() :]
     return text, rank
 
@@ -152,34 +176,83 @@ def without_bullet(line: Line) -> Line | None:
     """
     if line.text.lstrip(" \t")[:1] not in ("-", "*", "`") or not (found := _BULLET.match(line.text)):
         return None
-    text, rank = peel(line.text[found.end() :].removesuffix("`" if "`" in found[0] else ""))
+    rest = line.text[found.end() :]
+    text, rank = peel(rest.rstrip().removesuffix("`") if "`" in found[0] else rest)
     return line._replace(text=text, rank=line.rank if rank is None else rank)
 
 
-def peel_shape(form: bytes) -> bytes:
-    """A line's shape without the shapes of what launchers and collectors put around it."""
+#: pdsh, clush and the launchers of training frameworks put the host before each line, GNU parallel before a tab, pssh,
+#: fabric and kubetail in brackets.
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,100})(?:: |\t)|\[(?P<bracketed>[A-Za-z][\w.-]{0,100})\](?: out)?:? ")
+#: Names with a digit that are no hosts'.
+_NO_HOST = re.compile(
+    r"(?:mlx|hfi|bnxt|irdma|ib|eth|en|bond|hsn|gpu|cuda|ucx|psm|mpich|mvapich)[\w-]{0,20}\Z", re.IGNORECASE
+)
+
+
+class HostLabels:
+    """Takes a host's name away that stands in front of a stream's lines.
+
+    Other words look so, too. A name is a host's from the line on that names it again; and as long as no line was
+    without one, if it has a digit.
+    """
+
+    def __init__(self) -> None:
+        self._hosts: set[str] = set()
+        self._are_on_all_lines = True
+
+    def without(self, line: Line) -> Line:
+        """The line without its label and the prefixes behind that."""
+        labels = 0
+        while labels < _MAX_LABELS and (found := _HOST.match(line.text)):
+            if not self._is_host(found["name"] or found["bracketed"], line.text[found.end() : found.end() + _SIGHT]):
+                break
+            labels += 1
+            text, rank = peel(line.text[found.end() :])
+            line = line._replace(text=text, rank=line.rank if rank is None else rank)
+        self._are_on_all_lines &= labels > 0
+        return line
+
+    def _is_host(self, name: str, rest: str) -> bool:
+        if name in self._hosts:
+            return True
+        if re.search(rf"(?<![\w.-]){re.escape(name.partition('.')[0])}[\w.]{{0,100}} ?:\d", rest):
+            if len(self._hosts) < _MAX_HOSTS:
+                self._hosts.add(name)
+            return True
+        return self._are_on_all_lines and any(map(str.isdigit, name)) and not _NO_HOST.match(name)
+
+
+def plain_shapes(forms: bytes) -> bytes:
+    """Shapes, one a line, without colours and with the characters that pasting has changed.
+
+    Prefixes stay: what a reader looks for in a shape may stand behind some.
+    """
     for typeset, plain in _TYPESET_SHAPES:
-        form = form.replace(typeset, plain)
-    if b"[" in form:
-        form = _COLOUR_SHAPE.sub(b"", form)
-    for _ in range(_MAX_PREFIXES):
-        if form.endswith((b">", b"`")) and (end := _SUFFIX_SHAPE.search(form[-_MAX_SUFFIX:])):
-            form = form[: len(form) - len(end[0])]
-        found = _PREFIX_SHAPE.match(form)
-        if not found or not found.end():
-            break
-        form = form[found.end() :]
-        if (escape := found["escape"]) is not None:  # a JSON object, perhaps in another one: its end goes, too
-            quote = rb"(?:\\{1,8}n|(?<!\\))" + re.escape(escape) + b'"'
-            form = re.sub(quote + rb"(?:,[^\n]{0,2000})?\}\Z", b"", form)
-    return form
+        forms = forms.replace(typeset, plain)
+    return _COLOUR_SHAPE.sub(b"", forms) if b"[" in forms else forms
 
 
-def _unwrapped(raw: str) -> str:
-    """The message of a line that is a JSON object, as log collectors and Docker's json-file driver write them."""
+#: Records that are no JSON objects: logfmt, fluent-bit's on its standard output.
+_LOGFMT = r'(?:[\w.]{1,40}=(?:"[^"\n]{0,200}"|[^\s"]{0,200}) ){0,10}(?:msg|message)=(?P<string>"(?:[^"\\]|\\.)*")'
+_FLUENT_BIT = r"\[\d{1,9}\] [\w.*-]{1,250}: \[\[?\d{1,12}\.\d{1,9},(?: \{\}\],)? (?P<object>\{.*\})\]\Z"
+_RECORD = re.compile(f"{_LOGFMT}|{_FLUENT_BIT}")
+#: The labels of a stream in front of its line (Loki's logcli).
+_LABELS = re.compile(r'\{(?:\w{1,80}="[^"\n]{0,200}"(?:, ?)?){1,40}\} ')
+
+
+def _unwrapped(text: str) -> str:
+    """The message of a line that is a record as log collectors and Docker's json-file driver write them."""
+    if labels := _LABELS.match(text):
+        return text[labels.end() :]
+    raw = text
+    if record := _RECORD.match(text):
+        raw = record["string"] or record["object"].replace('"=>', '":')
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
-        return raw
+        return text
+    if isinstance(value, str):
+        return value.rstrip("\r\n")
     found = (value.get(key) for key in MESSAGE_KEYS) if isinstance(value, dict) else ()
-    return next((text.rstrip("\r\n") for text in found if isinstance(text, str)), raw)
+    return next((message.rstrip("\r\n") for message in found if isinstance(message, str)), text)

@@ -267,9 +267,10 @@ _SENTENCES = re.compile(
     b"|".join(re.escape(shape(mark)) for mark in (*(sentence.encode() for sentence, _, _ in _HELP), _TO_ITSELF))
 )
 _CONTEXT = re.compile(
-    # fields of help messages and the line of dashes around them, behind times, ranks and collectors' names
-    rb"(?m:^)(?:(?:[^\n]{0,300}>:|[\[\]()<>:.,+|/TZ -]{1,40}|\[po/[^\]\n]{1,250}\]|\[\w{1,12}\]:|[\w.-]{1,80} +\|"
-    rb"|\([^()\n]{0,160}\)|[A-Z]\w\w +:: [^\n]{1,200}:) ?)?[ \t]{0,12}(?:"
+    # Fields of help messages and the line of dashes around them, behind what launchers and collectors put there:
+    # what ends in one of these characters, words in capitals and times, a pod and its container, SageMaker's streams.
+    rb"(?:(?m:^)|[\])>:|\t\"+#`\x07\xbf]|\\t| - ) ?(?:[^a-z\s]{1,40} {1,3}|st(?:out|rr) [FP] "
+    rb"|[\w.-]{0,200}(?:-\w{0,5} [a-z][\w-]{0,62}|/lgo--) ){0,6}[ \t]{0,12}(?:"
     + b"|".join(
         re.escape(shape(mark)).replace(b"\\ ", b"[ \\t]")
         for mark in (
@@ -282,7 +283,7 @@ _CONTEXT = re.compile(
             b"on-host: ", b"off-host: ", b"Exceptions:", b"host : [",
         )
     )
-    + rb")| {3,12}[a-z_]{2,16} +[\w.:@-]+ *(?m:$)"
+    + rb")| {3,12}[a-z_]{2,16} +[\w.:@-]+ *(?:(?m:$)|[\\\"<&`])"
 )  # fmt: skip
 
 
