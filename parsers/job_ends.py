@@ -2,8 +2,9 @@
 
 Formats: open-mpi/ompi orte/tools/orterun/help-orterun.txt, help-errmgr-base.txt, help-orte-rmaps-base.txt,
 help-mpi-api.txt and openpmix/prrte's of the same names;
-pmodels/mpich src/pm/hydra (pmiserv) and src/mpi/init/abort.c; slurm src/srun/libsrun/launch.c (task states);
-torchrun's ChildFailedError. A run that somebody ended (SIGINT, SIGTERM, scancel, a time limit) has not failed.
+pmodels/mpich src/pm/hydra (pmiserv) and src/mpi/init/abort.c; MVAPICH2 src/pm/mpirun/mpispawn.c; slurm
+src/srun/libsrun/launch.c (task states); torchrun's ChildFailedError. A run that somebody ended (SIGINT, SIGTERM,
+scancel, a time limit) has not failed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ _DEATH = re.compile(
     r"|detected that one or more processes exited with non-zero status)"
     r"|MPI_ABORT was invoked on rank \d{1,9} in communicator"
     r"|(?:ORTE|PRTE) has lost communication with a remote daemon)"
+    # MPICH's and Intel MPI's; where MPI_Init failed, nothing has died that had begun (src/mpi/errhan/errutil.c)
     r"|(?P<hydra>application called MPI_Abort\("
+    r"|Abort\(\d{1,12}\) (?:on node \d{1,9} )?\(rank \d{1,9} in comm \d{1,9}\): Fatal error in (?!\w{1,30}_Init)"
+    r"|MPI process \(rank: \d{1,9}, pid: \d{1,10}\) "  # mpirun_rsh's
+    r"(?:terminated with signal (?!(?:2|15)\b)\d{1,3} -> abort job|exited with status [1-9])"
     r"|=   (?:EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (?!(?:0|2|15|130|143)\b)\d)"
     r"|srun: error: (?P<host>[\w.-]{1,253}): tasks? [\d,-]{1,200}: "
     r"(?:Segmentation fault|Killed|Aborted|Bus error|Floating point exception|Illegal instruction|Out Of Memory"
@@ -46,6 +51,7 @@ _SHAPES = re.compile(
         for mark in (
             b" noticed that process rank ", b" detected that one or more processes exited", b"MPI_ABORT was invoked on",
             b" has lost communication with a remote daemon", b"application called MPI_Abort(",
+            b"): Fatal error in ", b"MPI process (rank: ",
             b"=   EXIT CODE: ", b"=   EXIT STATUS: ", b"=   KILLED BY SIGNAL: ", b"srun: error: ",
             b"slurmstepd", b"errors.ChildFailedError", b" was unable to reliably start",
             b" daemon has unexpectedly failed",

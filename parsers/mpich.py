@@ -17,8 +17,10 @@ from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 NAME = "MPICH"
 #: Intel MPI's line has "MPI startup(): " before it.
-_PROVIDER = re.compile(r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
-_RANK = re.compile(r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200}?)\s{0,99}\Z")
+#: HPE's PALS labels lines by ``HOST RANK: ``.
+_LABEL = r"(?:[\w.-]{1,253} \d{1,7}: )?"
+_PROVIDER = re.compile(_LABEL + r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
+_RANK = re.compile(_LABEL + r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200}?)\s{0,99}\Z")
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric provider|OFI addrinfo\(\) failed")
 #: HPE Cray's MPICH says it with MPICH_OFI_VERBOSE=1.
 CRAY = "Cray MPICH"

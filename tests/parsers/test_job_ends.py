@@ -25,6 +25,16 @@ def deaths(text: str) -> list[tuple[str, str | None]]:
         ),
         ("MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD", None),
         ("application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0", None),
+        (
+            "Abort(806995855) on node 3 (rank 3 in comm 0): Fatal error in PMPI_Recv: Other MPI error, error stack:",
+            None,
+        ),
+        ("Abort(271763599) on node 7 (rank 7 in comm 0): Fatal error in internal_Send: Other MPI error", None),
+        (
+            "[n02:mpispawn_1][child_handler] MPI process (rank: 1, pid: 4711) terminated with signal 11 -> abort job",
+            None,
+        ),
+        ("[n02:mpispawn_1][child_handler] MPI process (rank: 1, pid: 4711) exited with status 137", None),
         ("=   EXIT CODE: 139", None),
         ("=   KILLED BY SIGNAL: 9 (Killed)", None),
         ("srun: error: cn0417: task 0: Exited with exit code 1", "cn0417"),
@@ -53,6 +63,8 @@ def test_a_death(text: str, host: str | None) -> None:
     [
         "mpirun noticed that process rank 1 with PID 6102 on node n02 exited on signal 15 (Terminated).",
         "=   EXIT CODE: 15",
+        "[n02:mpispawn_1][child_handler] MPI process (rank: 1, pid: 4711) terminated with signal 15 -> abort job",
+        "Abort(1091471) on node 0 (rank 0 in comm 0): Fatal error in PMPI_Init: Other MPI error, error stack:",
         "=   EXIT CODE: 0",
         "srun: error: n2: task 1: Terminated",
         "slurmstepd: error: *** JOB 4711 ON n1 CANCELLED AT 2025-03-04T12:00:00 DUE TO TIME LIMIT ***",

@@ -89,6 +89,17 @@ def said(reader, text: str) -> list[tuple]:
         (mpich, "libfabric provider: tcp - 10.20.4.0/24", [(Provider, "MPICH", "tcp", "10.20.4.0/24", None)]),
         (mpich, "libfabric provider: verbs;ofi_rxm", [(Provider, "MPICH", "verbs;ofi_rxm", None, None)]),
         (mpich, "Rank: 12, Local_rank: 3, NIC: mlx5_0", [(RankPlace, "MPICH", 12, None, 3, "mlx5_0")]),
+        (
+            mpich,
+            "x4310c3s2b0n0.hsn.example 12: Rank: 12, Local_rank: 0, NIC: cxi0",
+            [(RankPlace, "MPICH", 12, None, 0, "cxi0")],
+        ),
+        (
+            mpich,
+            "x4310c3s2b0n0.hsn.example 0: libfabric provider: cxi - cxi",
+            [(Provider, "MPICH", "cxi", "cxi", None)],
+        ),
+        (mpich, "n01: the libfabric provider: cxi is not there", []),
         (mpich, "MPICH Device:    \tch3:nemesis", [(Build, "MPICH", "ch3:nemesis", False)]),
         (mpich, "MPICH Device:       ch4:ofi", [(Build, "MPICH", "ch4:ofi", False)]),
         (mpich, "MVAPICH2 Device:      \tch3:mrail", [(Build, "MVAPICH2", "ch3:mrail", False)]),

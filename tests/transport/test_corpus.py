@@ -85,7 +85,7 @@ def differences(truth: dict, status: int, document: dict) -> list[str]:
 def layer_differences(wanted: dict, layer: dict) -> list[str]:
     found = [
         f"{layer['layer']}: {key} is {layer[key]!r}, not {' or '.join(accepted)}"
-        for key in ("verdict", "status")
+        for key in ("verdict", "status", "runtime")
         if (accepted := allowed(wanted, key)) is not None and layer[key] not in accepted
     ]
     have = pairs_of(layer)

@@ -104,6 +104,10 @@ class Evidence:
         """What MPICHs were built for, or which network module of theirs speaks."""
         return [fact.device for fact, _ in self.facts if isinstance(fact, Build) and fact.device]
 
+    def has_mlx(self) -> bool:
+        """Whether Intel MPI's provider mlx was taken, which is UCX."""
+        return any(isinstance(fact, Provider) and _core(fact.provider) == "mlx" for fact, _ in self.facts)
+
     def ranks_in_table(self) -> int | None:
         """How many ranks the tables of ranks list; None where there is none, or where two runs may have theirs."""
         rows = [fact.rank for fact, _ in self.facts if isinstance(fact, RankPlace) and not _is_nic_only(fact)]
@@ -225,9 +229,12 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     ends = [(failure, mark) for failure, mark in context.failures if failure.is_fatal]
     fatal = [mark for _, mark in ends]
     has_ended = any(failure.topic != "died" for failure, _ in ends)
-    if verdict == "unknown" and set(named) <= words.RDMA and any(failure.topic == "broken" for failure, _ in ends):
+    has_begun = any(failure.topic == "broken" for failure, _ in ends)
+    if verdict == "unknown" and set(named) <= words.RDMA and has_begun:
         verdict = words.combine(named)  # a queue pair that breaks was in use: there is another host
-    if has_ended and (verdict in ("unknown", "shm") or any(failure.topic in _AT_START for failure, _ in ends)):
+    if any(failure.topic in _AT_START for failure, _ in ends) or (
+        has_ended and not has_begun and verdict in ("unknown", "shm")
+    ):
         verdict, pairs = "none", ()
     status, why = _status(verdict, context, has_ended=has_ended, has_mlx=name == "Intel MPI")
     if fatal:

@@ -193,6 +193,11 @@ class _Heap:
             p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes
         )
 
+    def has_broken_mlx(self) -> bool:
+        """Whether a queue pair of UCX broke below Intel MPI's provider mlx: it tells what mlx was."""
+        has_broken = any((failure.runtime, failure.topic) == ("ucx", "broken") for failure, _ in self.mpi.failures)
+        return has_broken and self.providers.has_mlx()
+
     def is_mpi_spoken(self) -> bool:
         """Whether anything says something about an MPI's transport."""
         return self.has_paths() or any(
@@ -293,7 +298,7 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     if heap.is_ucx_nccls():
         every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
-    elif heap.providers.facts and not heap.has_paths():
+    elif heap.providers.facts and not heap.has_paths() and not heap.has_broken_mlx():
         layers += providers.layers(heap.providers, heap.launches, attempts, _context(heap, known), book)
     if not layers and heap.is_mpi_spoken() and not ucx_words:
         parts = runs(heap.mpi, heap.launches, attempts)
