@@ -292,7 +292,7 @@ _ANCHORS = Needles(
         b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"selected pml",
         b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics",
         b"attributes for", b"device context for",
-        b"contexts on", b"unable to find any", b"A process failed", b"Module", b"Host", b"Local ",
+        b"contexts on", b"unable to find any", b"unable to open", b"A process failed", b"Module", b"Host", b"Local ",
         b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
         b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",

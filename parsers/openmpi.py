@@ -208,7 +208,7 @@ _HELP = (
     ("An invalid per-peer receive queue specification was detected", "openib-off", False),
     ("An invalid shared receive queue specification was detected as", "openib-off", False),
     ("The number of buffers for a queue pair specified via the", "openib-off", False),
-    ("that no queue is large enough to receive the largest possible incoming", "openib-off", False),
+    ("btl_openib_receive_queues MCA parameter is smaller than the maximum", "openib-off", False),
     ("The Open MPI build was compiled without XRC support, but XRC", "openib-off", False),
     ("PSM was unable to open an endpoint", "psm2", False),
     ("Initialization of PSM library failed", "psm2", False),
@@ -252,6 +252,7 @@ _KEPT = re.compile(
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
             b"match transport list", b"matched transport list but",
             b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
+            b": cannot open shared object file",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
@@ -337,6 +338,12 @@ _PARAMETER = re.compile(r"((?:btl|pml|mtl)(?:_\w{1,60})?)=(\S{1,400}) \((?!defau
 _INSTALLED = re.compile(r"[ \t]{0,40}MCA (\w{1,30}): (\w{1,40}) \(MCA v")
 _FRAMEWORK = re.compile(r"components_(?:register: registering framework|open: opening) (\w{1,40}) components")
 _SUPPORT = re.compile(r"support level is (none|transports only|transports and devices)")
+#: mca_base_component_repository.c, before 1.10 component_find.c: a module whose libraries are not there is passed over.
+#: PSM, DAPL, libfabric and others are missing on every cluster that has no use for them.
+_NO_LIBRARY = re.compile(
+    r"unable to open (?:\S{0,300}/)?mca_(btl_openib|btl_uct|pml_ucx|pml_yalla|mtl_mxm): "
+    r"lib(?:ibverbs|rdmacm|mlx\d|uc[psmt]|mxm)\.so\S{0,20}: cannot open shared object file"
+)
 _REFUSED = re.compile(
     r"common_ucx\.c:\d{1,6} (\w{1,30})/(\S{1,80}): "
     r"(?:did not match transport list|matched transport list but not device)"
@@ -420,6 +427,8 @@ class Reader:
                 yield Component(said, framework, found.group(1))
         elif found := _SUPPORT.search(text):
             yield UcxSupport(said, found.group(1))
+        elif found := _NO_LIBRARY.search(text):
+            yield Failure(said, "ompi", "no-library", False, said.host, detail=found.group(1))
         elif found := _REFUSED.search(text):
             yield UcxRefused(said, found.group(1), found.group(2))
         elif "ucx is enabled on any transport or device" in text:

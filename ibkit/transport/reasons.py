@@ -27,6 +27,7 @@ _TOPICS = {
         "no-nics": "noport", "no-port": "noport", "ib-port-refused": "noucx", "memlock": "memlock", "no-cpc": "cpc",
         "device-missing": "wrongdev", "resources": "hwlimit", "psm2": "psm2", "ofed-mismatch": "ofmismatch",
         "pml-mismatch": "mixed", "no-devices": "noport", "ofi-call": "ofi", "open-device": "nodev",
+        "no-library": "nolib",
     },
     "psm2": {"psm2": "psm2", "memlock": "memlock"},
     "intel": {"memlock": "memlock", "no-dat": "dat", "no-tmi": "tmi"},

@@ -506,3 +506,38 @@ def test_what_psm2_says_begins_with_its_host(host: str, text: str, topic: str) -
         fact = only(line)
         assert isinstance(fact, Failure) and (fact.topic, fact.host, fact.said.host) == (topic, name, name)
         assert fact.runtime == "psm2"  # Intel MPI and others use it, too
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("mca_base_component_repository_open: unable to open mca_pml_ucx: libucp.so.0: cannot", "pml_ucx"),  # 4.1
+        ("mca: base: component_find: unable to open /usr/lib64/openmpi/mca_btl_openib: libibverbs.so.1: cannot", "btl_openib"),
+        ("mca_base_component_repository_open: unable to open mca_btl_openib: librdmacm.so.1: cannot", "btl_openib"),
+        ("mca_base_component_repository_open: unable to open mca_mtl_psm: libpsm_infinipath.so.1: cannot", None),
+        ("mca_base_component_repository_open: unable to open mca_oob_ud: libibverbs.so.1: cannot", None),
+    ],
+)  # fmt: skip
+def test_modules_whose_libraries_are_missing(text: str, module: str | None) -> None:
+    found = facts(f"{WHO}{text} open shared object file: No such file or directory (ignored)")
+    told = [(fact.topic, fact.host, fact.detail) for fact in found if isinstance(fact, Failure)]
+    assert told == ([("no-library", "n01", module)] if module else [])
+
+
+OFF = (
+    "fork() support was requested for the OpenFabrics (openib)\nBTL, but it is not supported on the host gpu005.  Deactivating the\nOpenFabrics BTL.",
+    "The number of buffers for a queue pair specified via the\nbtl_openib_receive_queues MCA parameter must be greater than the low\nbuffer count watermark.",
+    "The largest queue pair buffer size specified in the\nbtl_openib_receive_queues MCA parameter is smaller than the maximum\nsend size",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OFF)
+def test_openib_tells_why_it_is_not_used(text: str) -> None:
+    fact = only(f"{DASHES}\nWARNING: {text}\n\n  Local host: gpu005\n{DASHES}")
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.host, fact.is_fatal) == ("openib-off", "gpu005", False)
+
+
+def test_a_queue_that_is_too_large_only_wastes_memory() -> None:
+    text = "WARNING: The largest queue pair buffer size specified in the\nbtl_openib_receive_queues MCA parameter is larger than the maximum"
+    assert not facts(text)

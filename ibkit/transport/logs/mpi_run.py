@@ -388,6 +388,8 @@ class Run:
                 asks_for_mlx(setting) for setting, _ in in_force(self._parts.settings)
             ):
                 reason = "mlxucx"
+            elif failure.topic == "no-library" and failure.detail == "btl_openib" and self._has_ucx():
+                reason = None  # UCX is there, which is to be used in its place
             elif failure.runtime == "ofi":
                 reason = None  # libfabric was asked, and is not what this run's data path goes by
             elif (failure.topic == "no-nics" and not self._is_hca(failure.detail)) or (

@@ -47,7 +47,7 @@ from ibkit.transport.logs.sizes import Known, Sizes
 from ibkit.transport.reasons import reason_of
 
 #: Open MPI's messages that follow others or say nothing about the transport: no layer for them alone.
-_NOISE = frozenset(("no-parameters", "openib-init", "connection-lost"))
+_NOISE = frozenset(("no-parameters", "openib-init", "connection-lost", "no-library"))
 #: Topics of MPI's failures that show an HCA.
 _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
