@@ -457,13 +457,49 @@ def test_a_container_that_may_not_be_entered_stays_open() -> None:
     assert answer.problems == ()
 
 
-def test_a_container_among_several_jobs_is_looked_at_alone() -> None:
-    moment = in_one_container(source(), CommandAnswer((), b"", exit_status=0))
-    moment._files["/proc/self/status"] = "Name:\tpython3\nUid:\t0\t0\t0\t0\n"
-    moment._folders["/proc/91/ns"] = [Entry("net", "link", "net:[4026531833]")]
-    answer = judge_watches("running", [watch_job("nodea", "running", moment, moment, lambda _: 2.0)])
-    assert [layer.verdict for layer in answer.layers] == ["unknown", "unknown"]
-    assert "Look at this job alone: ibkit check-mpi-transport pid:89" in (answer.layers[0].next_step or "")
+def in_two_containers(moved: int, *, link: str = ETHERNET, segments: str = "", inner: int = 6) -> Answers:
+    """Each rank has a network namespace of its own; both have 127.0.0.1, and an address each on a bridge."""
+    moment = source(sockets="")
+    of_host = moment._commands["ip -j -d addr"].stdout.replace(b"10.77.0.1", b"10.77.0.254")
+    moment._commands["ip -j -d addr"] = CommandAnswer((), of_host, exit_status=0)
+    ends = "10.77.0.1:55837", "10.77.0.2:1024"
+    for pid, number, (local, peer) in ((89, inner, ends), (90, 7, ends[::-1])):
+        host = local.split(":")[0]
+        address = f'[{{"ifname":"eth0","link_type":"{link}","addr_info":[{{"local":"{host}","prefixlen":24}}]}}]'
+        rows = SOCKET.format(local, peer, pid, moved, moved)
+        for words, text in (("ss -tineH", rows), ("ip -j -d addr", address)):
+            moment._commands[f"nsenter --net --target {pid} {words}"] = CommandAnswer((), text.encode(), exit_status=0)
+        moment._folders[f"/proc/{pid}/ns"] = [Entry("net", "link", f"net:[{number}]")]
+        moment._files[f"/proc/{pid}/maps"] = f"/usr/lib/libopen-pal.so.40\n{segments}"
+        moment._files[f"/proc/{pid}/net/dev"] = f"lo: 5 1 0 0 0 0 0 0 5 1\neth0: {moved} 1 0 0 0 0 0 0 {moved} 1\n"
+    return moment
+
+
+@pytest.mark.parametrize(("link", "verdict"), [(ETHERNET, "tcp"), (IPOIB, "ipoib")])
+def test_ranks_of_one_host_in_containers_of_their_own(link: str, verdict: str) -> None:
+    answer = judged(in_two_containers(0, link=link), in_two_containers(980_131, link=link))
+    assert (answer.verdict, answer.layers[0].pairs[0].ranks) == (verdict, ((0, 1),))
+    assert {one.file for one in answer.evidence if one.evidence_class == "process"} == {
+        "nsenter --net --target 89 ss -tineH", "nsenter --net --target 90 ss -tineH"
+    }  # fmt: skip
+
+
+def test_containers_that_share_memory_are_no_proof_of_tcp() -> None:
+    moments = [in_two_containers(moved, segments=SEGMENTS) for moved in (0, 980_131)]
+    assert judged(*moments).verdict == "unknown"
+
+
+def test_loopback_of_two_containers_is_not_one() -> None:
+    """Each rank talks to a daemon of its own container, by the same numbers."""
+    moments = []
+    for moved in (0, 980_131):
+        moment = in_two_containers(moved)
+        for pid, ends in ((89, ("127.0.0.1:9", "127.0.0.1:5")), (90, ("127.0.0.1:5", "127.0.0.1:9"))):
+            rows = SOCKET.format(*ends, pid, moved, moved).encode()
+            command = f"nsenter --net --target {pid} ss -tineH"
+            moment._commands[command] = CommandAnswer((), rows, exit_status=0)
+        moments.append(moment)
+    assert judged(*moments).verdict == "unknown"
 
 
 @pytest.mark.parametrize("state", ["S (sleeping)", "Z (zombie)"])

@@ -79,7 +79,9 @@ def _elsewhere(job: LiveJob) -> str | None:
         for pid in part.ranks.ranks:
             facts = part.watch.facts.get(pid)
             network = facts.network if facts else None
-            if network is not None and network != part.watch.network and network in part.watch.after.elsewhere:
+            if network is None or network in part.watch.entered:
+                continue
+            if network in part.watch.after.elsewhere:
                 return _of_network(part, pid, network)
     return None
 
@@ -96,17 +98,9 @@ def _of_network(part: Part, pid: int, network: int) -> str:
         if peers
         else "no TCP connection there leads to another host"
     )
+    as_root = "" if part.watch.by_root else ", as root"
     return (
         f"process {pid} is in a network namespace of its own (a container), whose sockets' bytes are not "
-        f"shown from here; in the window moved there: {told or 'nothing'}; {whose}. {_from_inside(part, pid, network)}"
+        f"shown from here; in the window moved there: {told or 'nothing'}; {whose}. Look from inside{as_root}: "
+        f"nsenter --net --target {pid} ibkit check-mpi-transport pid:{pid}"
     )
-
-
-def _from_inside(part: Part, pid: int, network: int) -> str:
-    """Root's look at this job alone is taken from where all its ranks are."""
-    command = f"ibkit check-mpi-transport pid:{pid}"
-    networks = {facts.network if (facts := part.watch.facts.get(one)) else None for one in part.ranks.ranks}
-    if part.watch.by_root and len(part.watch.jobs) > 1 and networks == {network}:
-        return f"Look at this job alone: {command}"
-    as_root = "" if part.watch.by_root else ", as root"
-    return f"Look from inside{as_root}: nsenter --net --target {pid} {command}"
