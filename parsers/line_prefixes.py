@@ -88,6 +88,8 @@ _COLLECTORS = (
 )
 _PASTED = (
     r"\ufeff",
+    # where a file was emptied that a program still writes to
+    r"\x00{1,65536}",
     # a mail that quotes a log; grep, with the file's name or the line's number; cat -n
     r"(?:> ?){1,8}",
     r"[\w./-]{1,120}\.(?:out|err|log|txt):(?:\d{1,9}:(?! \S|\d\d:\d\d(?!:)))?",

@@ -208,6 +208,8 @@ def fact_of(line: bytes) -> tuple[Hashable, Hashable]:
     """What a channel line says apart from the channel's number: who, and from where to where by what; and by what."""
     head, _, tail = line.partition(b" NCCL INFO ")
     what = tail.partition(b" : ")[2]
+    if not what:  # other blanks than these, as a word processor makes them
+        return line, line.rpartition(b"via")[2]
     return (head.rpartition(b" ")[0].rpartition(b" ")[2], what), what.rpartition(b" via ")[2]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from support.job_logs import judged, nccl_lines
+
 from ibkit.parsers.job_facts import Said, Setting
 from ibkit.transport.logs.sizes import Known, Sizes
 
@@ -32,3 +34,21 @@ def test_a_log_full_of_numbers_takes_no_memory() -> None:
     sizes = told(*(("nodes", f"{number}") for number in range(50_000)), *(("ranks", f"{n}") for n in range(50_000)))
     assert sizes.known() == told(("nodes", "1"), ("nodes", "2"), ("ranks", "49999")).known() == Known(49_999)
     assert sum(sys.getsizeof(part) for part in vars(sizes).values()) < 5000
+
+
+_ONE_HOST = "Job was executed on host(s) <m01>, in queue <normal>, as user <me> in cluster <c1>\n"
+
+
+def test_a_report_of_one_host_is_not_of_ranks_on_two() -> None:
+    """Two ranks that are each the first of their host: the job has started its ranks elsewhere."""
+    text = (
+        "libfabric provider: verbs;ofi_rxm - IB-0xfe80000000000000\n"
+        "Rank: 0, Local_rank: 0, NIC: mlx5_0\nRank: 1, Local_rank: 0, NIC: mlx5_0\n"
+    )
+    assert judged(_ONE_HOST + text).verdict == judged(text).verdict == "rdma"
+
+
+def test_two_names_are_two_hosts_for_nccl_whoever_says_that_there_is_one() -> None:
+    """It hashes the name (src/misc/utils.cc, getHostHash), so that two containers of one host speak by the network."""
+    text = "\n".join(nccl_lines(network=None)) + "\n"
+    assert judged(_ONE_HOST + text).verdict == judged(text).verdict == "ib"

@@ -188,3 +188,17 @@ def test_lines_as_they_are_pasted(pasted: str) -> None:
 def test_quotation_marks_of_a_word_processor() -> None:
     line = "network device \N{LEFT SINGLE QUOTATION MARK}mlx5_9:1\N{RIGHT SINGLE QUOTATION MARK} is not available"
     assert to_line(1, line.encode()).text == "network device 'mlx5_9:1' is not available"
+
+
+def test_blanks_of_a_word_processor_in_all_lines() -> None:
+    """Channel lines stay different ones: a third host's is not taken for one more of the others'."""
+    lines = [*nccl_lines(), "n03:5:6 [0] NCCL INFO Channel 00/0 : 2[0] -> 3[0] [send] via NET/Socket/0"]
+    one, other = (judged(text).layers for text in ("\n".join(lines), "\n".join(lines).replace(" ", "\u00a0")))
+    assert [layer.pairs for layer in one] == [layer.pairs for layer in other]
+    assert one[0].pairs
+
+
+def test_a_file_that_was_emptied_while_it_was_written() -> None:
+    (layer,) = judged("\0" * 5000 + "\n".join(bml_lines(btl="tcp")) + "\n").layers
+    assert (layer.verdict, layer.hosts) == ("tcp", ("n01", "n02"))
+    assert to_line(1, b"\0" * 300 + b"NCCL version 2.19.3").text == "NCCL version 2.19.3"

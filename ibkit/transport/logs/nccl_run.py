@@ -353,7 +353,8 @@ class _Run:
             return "shm", (), None
         may_be_one = (nodes or 1) == 1
         is_one_name = len(self._hosts) == 1 and not self._peers.shared_names
-        is_one_host = may_be_one and (is_one_name or self._judge.hosts == 1)
+        # Of two names NCCL makes two hosts, be they containers of one.
+        is_one_host = may_be_one and (is_one_name or (self._judge.hosts == 1 and len(self._hosts) < 2))
         numbers = [n for n in self._peers.numbers if not self._peers.are_comms_local((n,))]
         is_one_host |= not numbers
         chosen = {n: self._chosen[n] for n in numbers if n in self._chosen}

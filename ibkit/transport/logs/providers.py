@@ -197,8 +197,10 @@ def _speech(group: Group) -> frozenset[tuple[str, str]]:
 
 def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     name, version = _runtime(group, context)
-    hosts = _hosts(group) or context.names
-    count = len(hosts) or _hosts_by_place(group) or context.hosts
+    placed = _hosts_by_place(group)
+    # A list of other hosts than the ranks have is not this run's: the report of a job that went elsewhere.
+    hosts = _hosts(group) or (context.names if placed in (None, len(context.names)) else ())
+    count = len(hosts) or placed or context.hosts
     if group.is_shared_only and not group.providers and count is None:
         count = 1
     elif count == 1 and group.places and not group.is_shared_only and not _is_whole(group, context):
