@@ -216,6 +216,10 @@ _HELP = (
     ("The OFI MTL was not able to find endpoint information for a remote", "ofi-call", False),
     ("PSM2 was unable to open an endpoint", "psm2", False),
     ("Initialization of PSM2 library failed", "psm2", False),
+    # of the tcp module, which has a connection, or asks for one, where something is to be sent by it
+    ("Open MPI failed to TCP connect to a peer MPI process", "tcp-module", False),
+    ("An MPI communication peer process has unexpectedly disconnected", "tcp-module", False),
+    ("Open MPI detected an inbound MPI TCP connection request from a peer", "tcp-module", False),
     ("The InfiniBand retry count between two MPI processes has been", "broken", True),
     ("At least one pair of MPI processes are unable to reach each other for", "unreachable", True),
     ("MPI_INIT has failed because at least one MPI process is unreachable", "unreachable", True),
@@ -252,7 +256,7 @@ _KEPT = re.compile(
             b" selected pml ", b"openib: using port ", b"mtl:ofi:prov", b"Selected component [", b"support level is",
             b"match transport list", b"matched transport list but",
             b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
-            b": cannot open shared object file",
+            b": cannot open shared object file", b"btl_tcp_endpoint.c:", b"btl_tcp_frag.c:", b"btl_tcp_proc.c:",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
@@ -325,6 +329,7 @@ _BTL_HEAD = re.compile(
     r"\[(?P<host>[^\[\]\s:]{1,253})\]\[(?:\[\d{1,10},\d{1,10}\]|\d{1,9},\d{1,9}),(?P<rank>\d{1,9})\]"
     r"\[[^\[\]\s]{1,300}\] "
 )
+_TCP_ERROR = re.compile(r"\]\[(?:\S{0,200}/)?btl_tcp_(?:endpoint|frag|proc)\.c:\d")
 #: PSM2's own errors have the host and the process before them, and nothing between.
 _PSM2_HEAD = re.compile(r"(?:\A|(?<=[\s>:]))(?P<host>[A-Za-z][\w.-]{0,252})\.\d{1,10}(?:PSM2 |[a-z][a-z0-9_]{1,40}: )")
 _NO_CONTEXT = re.compile(r"error obtaining device context for (\S{1,80}) errno says (.*)")
@@ -477,6 +482,9 @@ class Reader:
         elif "invalid comp_mask" in text or "error obtaining device attributes for" in text:
             who = _speaker(_BTL_HEAD, text, said)
             yield Failure(who, "ompi", "ofed-mismatch", False, who.host)
+        elif _TCP_ERROR.search(text):
+            who = _speaker(_BTL_HEAD, text, said)
+            yield Failure(who, "ompi", "tcp-module", False, who.host)
         elif found := _NO_CONTEXT.search(text):
             topic = "resources" if "Cannot allocate memory" in found.group(2) else "open-device"
             who = _speaker(_BTL_HEAD, text, said)

@@ -541,3 +541,18 @@ def test_openib_tells_why_it_is_not_used(text: str) -> None:
 def test_a_queue_that_is_too_large_only_wastes_memory() -> None:
     text = "WARNING: The largest queue pair buffer size specified in the\nbtl_openib_receive_queues MCA parameter is larger than the maximum"
     assert not facts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "rank"),
+    [
+        ("[n01][[57,1],3][btl_tcp_frag.c:241:mca_btl_tcp_frag_recv] mca_btl_tcp_frag_recv: readv failed: Connection reset by peer (104)", "n01", 3),
+        ("[n01][[57,1],3][../../../../../opal/mca/btl/tcp/btl_tcp_endpoint.c:626:mca_btl_tcp_endpoint_recv_connect_ack] received", "n01", 3),
+        (f"{DASHES}\nWARNING: Open MPI failed to TCP connect to a peer MPI process.  This\nshould not happen.\n\n  Local host: n01\n{DASHES}", "n01", None),
+        ("An MPI communication peer process has unexpectedly disconnected.  This\n\n  Local host: n01\n  Peer host:  n02", "n01", None),
+    ],
+)  # fmt: skip
+def test_complaints_of_the_tcp_module(text: str, host: str, rank: int | None) -> None:
+    fact = only(text)
+    assert isinstance(fact, Failure)
+    assert (fact.topic, fact.host, fact.said.rank, fact.is_fatal) == ("tcp-module", host, rank, False)

@@ -47,7 +47,11 @@ from ibkit.transport.logs.sizes import Known, Sizes
 from ibkit.transport.reasons import reason_of
 
 #: Open MPI's messages that follow others or say nothing about the transport: no layer for them alone.
-_NOISE = frozenset(("no-parameters", "openib-init", "connection-lost", "no-library"))
+_NOISE = frozenset(("no-parameters", "openib-init", "connection-lost", "no-library", "tcp-module"))
+_TCP_STEP = (
+    "Open MPI's tcp module had connections between ranks, or asked for them; whether all messages went by it no line "
+    "tells: run again with --mca btl_base_verbose 100 --mca pml_base_verbose 100"
+)
 #: Topics of MPI's failures that show an HCA.
 _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
@@ -267,8 +271,9 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
         layers = list(agreed(layers, other))
     ends = [(failure, mark) for failure, mark in heap.mpi.failures if failure.runtime == "job"]
     if not layers:
-        layers = _ended_layers(ends)
-        for _, mark in ends[:2]:
+        heard = [(failure, mark) for failure, mark in heap.mpi.failures if failure.topic == "tcp-module"]
+        layers = _ended_layers(ends) or _connected_layers(heard)
+        for _, mark in ends[:2] or heard[:2]:
             book.cite(mark, "failure")
     answer = combine(job.target, layers, book, heap.problems)
     for other in others:
@@ -286,6 +291,14 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     runtime = OPEN_MPI if OPEN_MPI in launchers else None
     verdict = "none" if all(failure.topic == "not-started" for failure, _ in ends) else "unknown"
     return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=next_step(launchers[0]))]
+
+
+def _connected_layers(heard: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
+    """The layer of a run of Open MPI's of which only the tcp module's complaints are in the log."""
+    if not heard:
+        return []
+    hosts = tuple(dict.fromkeys(failure.host for failure, _ in heard if failure.host))
+    return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=_TCP_STEP)]
 
 
 def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
