@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import compress
 from operator import itemgetter
 
-from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, shape
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, ONCE, shape
 from ibkit.parsers.seen_lines import MAX_REMEMBERED_BYTES, Fingerprints, KnownLines
 
 #: Looked at at once (bytes): small enough to stay in a core's cache, which is worth a third of the time.
@@ -140,7 +140,7 @@ _TIME = re.compile(
 _INNER_TIME = re.compile(rb"\[\d{9,11}\.\d{1,9}\] ")
 _INNER_TIME_SHAPE = b"[.] "
 #: KEEP, and a time inside of it.
-_TIMED = 1 + max(IGNORE, KEEP, CONTEXT, BULK)
+_TIMED = 1 + max(IGNORE, ONCE, KEEP, CONTEXT, BULK)
 #: Each digit is as good as another one: what is left is a time's form.
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
@@ -176,9 +176,14 @@ class _Shapes:
         self._worths_of = worths
         self._size = 0
         self._worths: dict[bytes, int] = {}
+        #: Whose first line was in the block before: no other one is wanted.
+        self._done: list[bytes] = []
 
     def worths(self, forms: list[bytes]) -> list[int]:
         """What each of these shapes is worth."""
+        if self._done:
+            self._worths.update(dict.fromkeys(self._done, IGNORE))
+            self._done = []
         if self._size > MAX_REMEMBERED_BYTES:
             self._size = 0
             self._worths.clear()
@@ -191,7 +196,9 @@ class _Shapes:
 
     def _learn(self, fresh: list[bytes]) -> None:
         self._size += sum(map(len, fresh)) + 100 * len(fresh)
-        self._worths.update(zip(fresh, map(_with_times, fresh, self._worths_of(fresh)), strict=True))
+        worths = self._worths_of(fresh)
+        self._worths.update(zip(fresh, map(_with_times, fresh, worths), strict=True))
+        self._done = [form for form, worth in zip(fresh, worths, strict=True) if worth == ONCE]
 
 
 def _with_times(form: bytes, worth: int) -> int:

@@ -10,9 +10,9 @@ from ibkit.parsers.records import NamedTuple
 
 _VARYING = b"0123456789abcdef"
 
-#: What a shape is worth: nothing, a look at each such line that was not seen before, a look at each such line (a row
-#: of a table, a field of a message), a look at each new fact among many lines alike.
-IGNORE, KEEP, CONTEXT, BULK = 0, 1, 2, 3
+#: What a shape is worth: nothing, a look at the first such line, a look at each such line that was not seen before, a
+#: look at each such line (a row of a table, a field of a message), a look at each new fact among many lines alike.
+IGNORE, ONCE, KEEP, CONTEXT, BULK = 0, 1, 2, 3, 4
 
 
 class Stream(Protocol):

@@ -28,9 +28,9 @@ _WHOLE, _DROPPED, _CONTINUED = 0, 1, 2
 class Scanner:
     """The lines of one stream whose shape ``worths`` finds telling, in order, each with its number.
 
-    ``worths(shapes)`` answers IGNORE, KEEP, CONTEXT or BULK for each; ``fact(line)`` is what makes a line of bulk
-    different from another, and what it is about, in general. Repetitions are dropped, as far as they are remembered;
-    the time in front of a line makes it no other one.
+    ``worths(shapes)`` answers IGNORE, ONCE, KEEP, CONTEXT or BULK for each; ``fact(line)`` is what makes a line of
+    bulk different from another, and what it is about, in general. Repetitions are dropped, as far as they are
+    remembered; the time in front of a line makes it no other one.
 
     After the iteration ``lines`` and ``size`` (bytes) tell how much was read, ``problems`` what was cut,
     ``nul_bytes`` is the number of NULs in the first block; ``is_coarse`` is True where there were too many facts in

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Foreign, Said, Version
-from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+from ibkit.parsers.log_lines import IGNORE, KEEP, ONCE, Line, shape
 
 #: The mark, the runtime, the layer.
 _MARKS = (
@@ -35,19 +35,29 @@ _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
         for mark in (
-            b"MPI startup()", b"Intel(R) MPI", b"MVAPICH", b"MV2_", b":mpi_rank_", b"==== Capability set",
-            b"==== UCX netmod", b"MPIR_CVAR_", b"MPICH Version", b"CRAY MPICH", b"provider: ", b"libfabric:",
-            b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
+            b"MPICH Version", b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
             b"Fatal error in MPIR_Init",
         )
     )
     + rb"|MPICH \.[.rp]{0,4} - "
 )  # fmt: skip
+#: Of the marks: libfabric's debug output alone is gigabytes.
+_SHAPES_OF_MARKS = re.compile(
+    b"|".join(
+        re.escape(shape(mark))
+        for mark in (
+            b"MPI startup()", b"Intel(R) MPI", b"MVAPICH", b"MV2_", b":mpi_rank_", b"==== Capability set",
+            b"==== UCX netmod", b"MPIR_CVAR_", b"CRAY MPICH", b"provider: ", b"libfabric:",
+        )
+    )
+)  # fmt: skip
 
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
-    return KEEP if _SHAPES.search(form) else IGNORE
+    if _SHAPES.search(form):
+        return KEEP
+    return ONCE if _SHAPES_OF_MARKS.search(form) else IGNORE
 
 
 def read(line: Line) -> Iterator[Foreign | Version | Failure]:

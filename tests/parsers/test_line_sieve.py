@@ -32,3 +32,12 @@ def test_which_lines_are_let_through() -> None:
     count, found = Sieve(worths).candidates(block)
     assert count == 35
     assert [(place, line) for place, line, _, _ in found] == list(enumerate(LINES[2:], 32))
+
+
+def test_of_a_shape_whose_first_line_is_enough_no_other_block_is_told() -> None:
+    sieve = Sieve(worths)
+    line = b"libfabric:4711:1772359200:core:mr:ofi_mr_cache_search():%d<debug> search"
+    _, first = sieve.candidates(b"step\n" + line % 1)
+    _, second = sieve.candidates(line % 2 + b"\n" + LINES[2])
+    assert [told for _, told, _, _ in first] == [line % 1]
+    assert [told for _, told, _, _ in second] == [LINES[2]]

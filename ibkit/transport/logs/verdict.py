@@ -88,7 +88,8 @@ class _Heap:
         self.requeues: list[Mark] = []
         self.sizes = Sizes(job.listed)
         self.launches: list[Mark] = []
-        self.foreign: list[tuple[Foreign, Mark]] = []
+        #: Layers by the runtimes whose lines are recognised only.
+        self.foreign: dict[str, str] = {}
         self.problems = list(job.problems)
         self.has_facts = False
         self.size = 0
@@ -145,8 +146,8 @@ class _Heap:
             case Cut():
                 (self.nccl if fact.is_nccl else self.mpi).cut(fact, file)
             case Foreign():
-                self.foreign.append((fact, file.mark(fact.said)))
-                if fact.layer == "mpi":
+                self.foreign.setdefault(fact.runtime, fact.layer)
+                if fact.layer == "mpi" and fact.runtime not in self.mpi.foreign:
                     self.mpi.foreign.append(fact.runtime)
             case Setting(runtime="job"):
                 self.sizes.count(fact)
@@ -217,7 +218,7 @@ class _Heap:
 
     def forget_libfabric(self) -> None:
         """Its lines say nothing of an MPI."""
-        self.foreign = [(fact, mark) for fact, mark in self.foreign if fact.runtime != "libfabric"]
+        self.foreign.pop("libfabric", None)
         self.providers.forget_libfabric()
 
     def is_ucx_nccls(self) -> bool:
@@ -381,12 +382,12 @@ def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
     Beside NCCL's own lines the framework's other backends, and MPI under Horovod, coordinate the ranks.
     """
     have = {layer.layer for layer in layers}
-    for fact, _ in heap.foreign:
-        is_nccls = fact.runtime == "libfabric" and "nccl" in have  # a plugin of NCCL's asks libfabric
-        if fact.layer not in have and fact.layer != "gloo" and not is_nccls:
-            have.add(fact.layer)
-            name, version, step = _silent(heap, fact.runtime)
-            yield Layer(fact.layer, "unknown", "undecided", runtime=name, version=version, next_step=step)
+    for spoken, layer_name in heap.foreign.items():
+        is_nccls = spoken == "libfabric" and "nccl" in have  # a plugin of NCCL's asks libfabric
+        if layer_name not in have and layer_name != "gloo" and not is_nccls:
+            have.add(layer_name)
+            name, version, step = _silent(heap, spoken)
+            yield Layer(layer_name, "unknown", "undecided", runtime=name, version=version, next_step=step)
     for backend, _ in heap.backends:
         layer = _BACKEND_LAYERS.get(backend.name)
         if backend.purpose == "data" and layer and layer not in have and "nccl" not in have:
