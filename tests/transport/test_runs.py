@@ -137,6 +137,18 @@ def test_containers_have_the_same_pids_and_the_same_job_family(first: tuple[str,
         assert (answer.verdict, answer.status) == ("mixed", "fallback")
 
 
+def test_a_later_run_repeats_lines_of_an_earlier_one() -> None:
+    """In containers that have their pids again two hosts send as they did before, and a third one by tcp."""
+    first = bml_lines(btl="openib")
+    third = bml_lines(("n01", "n02", "n03"))[2:]
+    second = [*first, *(line for line in third if "n03" in line)]
+    answer = judged(text("+ mpirun -np 2 ./a", first, "done", "+ mpirun -np 3 ./a", second))
+    assert [(layer.job, layer.verdict, [pair[:3] for pair in layer.pairs]) for layer in answer.layers] == [
+        (1, "rdma", [("n01", "n02", "rdma")]),
+        (2, "mixed", [("n01", "n02", "rdma"), ("n01", "n03", "tcp"), ("n02", "n03", "tcp")]),
+    ]
+
+
 def test_runs_with_the_same_pids_of_which_one_rank_is_heard() -> None:
     one, other = (bml_lines(btl=btl)[:2] for btl in ("tcp", "openib"))
     assert judged(text(one, other)).verdict == "mixed"

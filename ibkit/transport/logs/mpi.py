@@ -84,6 +84,10 @@ class MpiProcess(Process):
         self.last_peer: tuple[int, int] | None = None
         #: Where it has said again that it sends to itself: it was started anew, or its lines stand in the log twice.
         self.again: Mark | None = None
+        #: Whether a launcher's command line stands before that: it was started anew.
+        self.is_relaunched = False
+        #: The one before it whose lines it has repeated; repetitions are lost, but for those that tell of a start.
+        self.repeated: MpiProcess | None = None
         self.openib: list[tuple[str, Mark]] = []
         self.interfaces: set[str] = set()
         self.endpoints: dict[tuple[str | None, int], list[Endpoint]] = {}
@@ -107,6 +111,8 @@ class MpiProcess(Process):
         self.generation = earlier.generation + 1
         if earlier.again is not None and earlier.again.order == self.first.order:
             self.first = earlier.again
+            self.repeated = earlier
+            self.rank, self.family, self.job = earlier.rank, earlier.family, earlier.job
 
     @property
     def every_endpoint(self) -> Iterator[Endpoint]:
@@ -272,8 +278,10 @@ class Evidence:
         family = getattr(fact, "family", None)
         if family is not None and process.family not in (None, family):
             return True
-        if isinstance(fact, openmpi.Btl) and process.contradicts(fact, self._last_use is process):
-            return True
+        if isinstance(fact, openmpi.Btl) and (
+            process.is_relaunched or process.contradicts(fact, self._last_use is process)
+        ):
+            return not process.repeats(fact)
         return self._is_launched_since(process.last, mark) and process.has_told(fact) and not process.repeats(fact)
 
     def _is_launched_since(self, last: Mark, mark: Mark) -> bool:
@@ -285,6 +293,7 @@ class Evidence:
         process = self._process(said.host, said.pid, mark, fact)
         if process.repeats(fact):
             process.again = mark
+            process.is_relaunched |= self._is_launched_since(process.last, mark)
             process.last_peer = None
             if isinstance(fact, openmpi.Btl):
                 return

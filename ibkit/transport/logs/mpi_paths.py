@@ -87,7 +87,7 @@ class Paths:
         for process in self._processes:
             if process.pml and process.pml[0] not in BTL_PMLS:
                 continue  # bml lines of one-sided communication; messages go through the pml
-            for (_, peer), uses in process.btls.items():
+            for (_, peer), uses in self._uses(process).items():
                 best = _carrier(uses)
                 if best is None or best.btl == "self":
                     continue
@@ -104,6 +104,19 @@ class Paths:
                     self._host(process.host), self._hosts[node] if node else None, self._btl_word(process, best.btl),
                     best.mark, "path", ranks,
                 )  # fmt: skip
+
+    def _uses(self, process: MpiProcess) -> Mapping[tuple[int, int], list[BtlUse]]:
+        """What a process sends by, by peer; where it has repeated an earlier one's lines, those to peers that are here,
+        too: as repetitions they were not read.
+        """
+        if process.repeated is None:
+            return process.btls
+        lost = {key: uses for key, uses in process.repeated.btls.items() if key[1] in self._ranks}
+        return lost | process.btls
+
+    @cached_property
+    def _ranks(self) -> set[int | None]:
+        return {process.rank for process in self._processes}
 
     def _only_other(self, host: str | None) -> str | None:
         """The other host that speaks, where there are two: a line that was cut need not name it."""

@@ -101,9 +101,13 @@ def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts,
         for one, other in overlaps([processes[number] for number in numbers])
     ]
     first_of_family: dict[tuple[int, int], int] = {}
-    for number, process in enumerate(processes):
+    generations: dict[tuple[int, int], int] = {}
+    for number, process in sorted(enumerate(processes), key=lambda entry: (entry[1].first.order, entry[1].first.line)):
         if process.family is not None:
-            family = process.family, process.generation
+            # whoever speaks first when others of its family have begun again is of that run
+            place = process.family, process.first.order
+            generations[place] = max(process.generation, generations.get(place, 0))
+            family = process.family, generations[place]
             together.append((first_of_family.setdefault(family, number), number))
     by_root: dict[int, list[MpiProcess]] = {}
     for number, root in enumerate(unions(together, len(processes))):
