@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Provider, RankPlace, Said, Setting, SharedMemory, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
+from ibkit.parsers.quotations import Speakers
 
 NAME = "Intel MPI"
 _STARTUP = re.compile(
@@ -20,7 +21,7 @@ _STARTUP = re.compile(
     r"MPI startup\(\): {1,9}(?P<text>.*)"
 )
 _VERSION = re.compile(r"Intel\(R\) MPI Library,? Version (\d[\w.]{0,20}(?: Update \d{1,2})?)")
-_PROVIDER = re.compile(r"libfabric provider: {1,9}(\S.{0,100}?)\s{0,99}\Z")
+_PROVIDER = re.compile(r"libfabric provider: {1,9}(\S{1,100})\s{0,99}\Z")
 #: Releases before 2019, at level 2: "shm and dapl data transfer modes", "tcp data transfer mode".
 _MODES = re.compile(r"(\w{2,8}(?: and \w{2,8}){0,2}) data transfer mode")
 _PLACE = re.compile(
@@ -55,9 +56,24 @@ class Reader:
 
     def __init__(self) -> None:
         self._is_nics = False
+        self._speakers = Speakers()
 
     def read(self, line: Line) -> Iterator[Version | Provider | RankPlace | SharedMemory | Setting | Failure]:
-        """What the line says. Never raises."""
+        """What the line says, nothing where it is a quotation. Never raises."""
+        found = _STARTUP.search(line.text)
+        if found is None:
+            yield from read(line)
+            return
+        speaker = found["host"] or "", found["rank"] or ""
+        for spoken in self._speakers.spoken(line, line.text[: found.start()], speaker):
+            yield from self._read(spoken)
+
+    def finish(self) -> Iterator[Version | Provider | RankPlace | SharedMemory | Setting | Failure]:
+        """What lines say that looked like quotations."""
+        for held in self._speakers.rest():
+            yield from self._read(held)
+
+    def _read(self, line: Line) -> Iterator[Version | Provider | RankPlace | SharedMemory | Setting | Failure]:
         yield from read(line)
         if not (found := _STARTUP.search(line.text)):
             return

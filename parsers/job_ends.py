@@ -27,7 +27,8 @@ _DEATH = re.compile(
     r"|(?:ORTE|PRTE) has lost communication with a remote daemon)"
     # MPICH's and Intel MPI's; where MPI_Init failed, nothing has died that had begun (src/mpi/errhan/errutil.c)
     r"|(?P<hydra>application called MPI_Abort\("
-    r"|Abort\(\d{1,12}\) (?:on node \d{1,9} )?\(rank \d{1,9} in comm \d{1,9}\): Fatal error in (?!\w{1,30}_Init)"
+    r"|(?<![\"'`(])\bAbort\(\d{1,12}\) (?:on node \d{1,9} )?\(rank \d{1,9} in comm \d{1,9}\): "
+    r"Fatal error in (?!\w{1,30}_Init)"
     r"|MPI process \(rank: \d{1,9}, pid: \d{1,10}\) "  # mpirun_rsh's
     r"(?:terminated with signal (?!(?:2|15)\b)\d{1,3} -> abort job|exited with status [1-9])"
     r"|=   (?:EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (?!(?:0|2|15|130|143)\b)\d)"
@@ -53,7 +54,7 @@ _SHAPES = re.compile(
             b" has lost communication with a remote daemon", b"application called MPI_Abort(",
             b"): Fatal error in ", b"MPI process (rank: ",
             b"=   EXIT CODE: ", b"=   EXIT STATUS: ", b"=   KILLED BY SIGNAL: ", b"srun: error: ",
-            b"slurmstepd", b"errors.ChildFailedError", b" was unable to reliably start",
+            b" CANCELLED AT ", b"errors.ChildFailedError", b" was unable to reliably start",
             b" daemon has unexpectedly failed",
             b"not enough slots available", b" was unable to launch the specified", b" was unable to find the specified",
         )
@@ -75,5 +76,5 @@ def read(line: Line) -> Iterator[Failure | Requeue]:
         yield Failure(said, "job", "died", True, host, detail=launcher)
     elif _NOT_STARTED.search(line.text):
         yield Failure(said, "job", "not-started", True, detail=OPEN_MPI)
-    elif _REQUEUE.search(line.text):
+    elif _REQUEUE.search(line.raw):  # its host looks like a label
         yield Requeue(said)

@@ -133,6 +133,7 @@ class _Readers:
         yield from self._of_nccl.finish()
         yield from self._of_openmpi.finish()
         yield from self._of_ucx.finish()
+        yield from self._of_intel.finish()
         yield from self._of_allocations.finish()
 
     def read_open(self, line: Line) -> tuple[list[Fact], list[Fact]]:
@@ -295,7 +296,7 @@ _ANCHORS = Needles(
         b"contexts on", b"unable to find any", b"unable to open", b"A process failed", b"Module", b"Host", b"Local ",
         b"Device", b"CPCs",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
-        b"-host: ", b"Exceptions", b"host : ", b"    ", b">:",
+        b"-host: ", b"Exceptions", b"host : ",
         # blanks of word processors, which are none here
         b"\xc2\xa0",
         # others, settings
@@ -313,12 +314,14 @@ _ANCHORS = Needles(
         b"of rcvhdrq", b"OFI netmod", b"CRAY MPICH", b" (synd ", b"an internal queue", b" (MCA v",
         b"DAPL", b"Device", b"=ch3:", b"handle_cqe",
         b"Opened fabric",
-        b"-mca ", b"\\", b"Fatal error",
+        b"-mca ", b"Fatal error", b"Configure options",
         # how it ended
         b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed",
         b"slurmstepd", b"remote daemon", b"more daemons", b"E daemon has", b"enough slots",
     )
 )  # fmt: skip
+#: Rows of tables, and command lines that go on, hold none of these. What they hold is frequent in other text, too.
+_ROW_ANCHORS = Needles((b"    ", b">:", b"\\"))
 
 
 def worths(forms: list[bytes]) -> list[int]:
@@ -327,6 +330,10 @@ def worths(forms: list[bytes]) -> list[int]:
     for place in may_tell(forms):
         bare = plain_shapes(forms[place])
         found[place] = max(worth(bare) for worth in _WORTH)
+    for place in _ROW_ANCHORS.places(forms):
+        if found[place] == IGNORE:
+            bare = plain_shapes(forms[place])
+            found[place] = max(openmpi.worth_as_row(bare), job_settings.worth(bare))
     return found
 
 

@@ -19,14 +19,19 @@ NAME = "MPICH"
 #: Intel MPI's line has "MPI startup(): " before it.
 #: HPE's PALS labels lines by ``HOST RANK: ``.
 _LABEL = r"(?:[\w.-]{1,253} \d{1,7}: )?"
-_PROVIDER = re.compile(_LABEL + r"\s{0,9}libfabric provider: {1,9}(\S[^\n]{0,80}?)(?: - (\S.{0,200}?))?\s{0,99}\Z")
+_PROVIDER = re.compile(_LABEL + r"\s{0,9}libfabric provider: {1,9}(\S{1,80})(?: - (\S{1,200}))?\s{0,99}\Z")
 _RANK = re.compile(_LABEL + r"\s{0,9}Rank: (\d{1,7}), Local_rank: (\d{1,7}), NIC: (\S.{0,200}?)\s{0,99}\Z")
 _NO_PROVIDER = re.compile(r"OFI fi_getinfo\(\) fail(?:ure|ed)|No valid libfabric provider|OFI addrinfo\(\) failed")
 #: HPE Cray's MPICH says it with MPICH_OFI_VERBOSE=1.
 CRAY = "Cray MPICH"
-_CRAY_PROVIDER = re.compile(r"MPICH CH4 OFI netmod using (\S{1,60}) provider(?: \(domain_name=([^\s()]{1,80})\))?")
+_PE = _LABEL + r"\s{0,9}(?:PE \d{1,7}: )?"
+_CRAY_PROVIDER = re.compile(
+    _PE + r"MPICH CH4 OFI netmod using (\S{1,60}) provider(?: \(domain_name=([^\s()]{1,80})\))?"
+)
 #: MPICH_OFI_NIC_VERBOSE=2: ``PE 3: Host nid005187 selected NIC index=1, domain_name=cxi1, numa_node=1, ...``.
-_CRAY_PLACE = re.compile(r"PE (\d{1,7}): Host ([\w.-]{1,253}) selected NIC index=\d{1,4}, domain_name=([^\s,]{1,80})")
+_CRAY_PLACE = re.compile(
+    _LABEL + r"\s{0,9}PE (\d{1,7}): Host ([\w.-]{1,253}) selected NIC index=\d{1,4}, domain_name=([^\s,]{1,80})"
+)
 _CRAY_VERSION = re.compile(r"CRAY MPICH version (\d[\d.]{0,20})")
 _VERSION = re.compile(r"(MVAPICH2?) Version {0,20}:\s{1,20}(\d[\w.]{0,20})")
 _DEVICE = re.compile(r"(MPICH|MVAPICH2?) Device {0,20}:\s{0,20}(ch[34]:\S{1,80})")
@@ -72,9 +77,9 @@ def read(line: Line) -> Iterator[Provider | RankPlace | Build | Version | Failur
         yield Provider(said, NAME, found.group(1), found.group(2))
     elif found := _RANK.match(line.text):
         yield RankPlace(said, NAME, int(found.group(1)), None, int(found.group(2)), found.group(3))
-    elif found := _CRAY_PROVIDER.search(line.text):
+    elif found := _CRAY_PROVIDER.match(line.text):
         yield Provider(said, CRAY, found.group(1), found.group(2))
-    elif found := _CRAY_PLACE.search(line.text):
+    elif found := _CRAY_PLACE.match(line.text):
         yield RankPlace(said, CRAY, int(found.group(1)), found.group(2), None, found.group(3))
     elif found := _CRAY_VERSION.search(line.text):
         yield Version(said, CRAY, found.group(1))

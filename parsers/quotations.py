@@ -10,7 +10,7 @@ from ibkit.parsers.log_lines import Line
 #: Looked at in front of a head (characters).
 _SIGHT = 200
 _QUOTE = r"[\"'`(]{0,2}"
-_WORD = r"[A-Za-z][a-z']{1,30}"
+_WORD = r"[A-Za-z][a-z']{1,30}(?:[A-Z][a-z']{1,30})?"
 #: Three words of plain text, one behind the other.
 _SENTENCE = re.compile(rf"(?<![\w])(?:{_WORD}[,:;]? ){{2}}{_WORD}[,:]?(?: ?[=>-]{{1,2}})? ?{_QUOTE}\Z")
 #: A word with a colon, or a quotation mark. Launchers' and loggers' tags look so, too.

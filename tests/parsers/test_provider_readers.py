@@ -329,6 +329,36 @@ def test_who_says_it(who: bytes) -> None:
     assert fact.said[2:] == ("n01", 18811, 2)
 
 
+@pytest.mark.parametrize(
+    ("before", "is_quoted"),
+    [
+        ("output with InfiniBand was: ", True),
+        ("the previous run printed '", True),
+        ("", False),
+        ("impi-0 stdout: ", False),
+    ],
+)
+def test_a_sentence_quotes_another_jobs_line(before: str, is_quoted: bool) -> None:
+    reader = intel_mpi.Reader()
+    own = "[0] MPI startup(): libfabric provider: psm2"
+    texts = (own, f"{before}[1] MPI startup(): libfabric provider: tcp", own)
+    found = [fact for number, line in enumerate(texts, 1) for fact in reader.read(to_line(number, line.encode()))]
+    found += reader.finish()
+    assert [fact.provider for fact in found] == (["psm2", "psm2"] if is_quoted else ["psm2", "tcp", "psm2"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    libfabric provider: cxi - cxi   <- this is what one wants",
+        "libfabric provider: the one that MPICH has chosen",
+        "expected here: PE 0: MPICH CH4 OFI netmod using cxi provider (domain_name=cxi0)",
+    ],
+)
+def test_prose_about_a_provider_is_none(text: str) -> None:
+    assert said(mpich, text) == []
+
+
 WORDS = st.sampled_from(
     ["[0] ", "MPI startup(): ", "libfabric provider: ", "Rank: ", "Local_rank: ", "HCA NAME ", ": ", "9" * 4000,
      "tcp, ", "iface=", "\x1b[1m", "\0", " " * 500, " data transfer mode", "shm and ", "MV2_HCA_", "\u2028"]

@@ -29,6 +29,7 @@ _NAMES = {"dapl": "rdma", "ofa": "rdma", "rdma": "rdma", "rdssm": "rdma", "tmi":
 #: What these stand on is another line's matter: mlx is UCX, psm3 is verbs or sockets.
 _STEPS = {
     "mlx": "the provider mlx is UCX, which may use RDMA or TCP: run again with UCX_LOG_LEVEL=info",
+    "ucx": "the provider ucx may use RDMA or TCP: run again with UCX_LOG_LEVEL=info",
     "psm3": "psm3 is verbs or plain sockets: run again with PSM3_IDENTIFY=1, which names its device",
     "ofi": "run again with I_MPI_DEBUG=3, which names libfabric's provider",
     "tmi": "run again with I_MPI_DEBUG=5, which names TMI's provider",
@@ -104,9 +105,14 @@ class Evidence:
         """What MPICHs were built for, or which network module of theirs speaks."""
         return [fact.device for fact, _ in self.facts if isinstance(fact, Build) and fact.device]
 
+    def own_words(self) -> list[Mark]:
+        """Where an MPI itself names what it sends with."""
+        named = [(fact, mark) for fact, mark in self.facts if isinstance(fact, Provider)]
+        return [mark for fact, mark in named if fact.runtime not in _LIBRARIES and fact.provider != "ofi"]
+
     def has_mlx(self) -> bool:
-        """Whether Intel MPI's provider mlx was taken, which is UCX."""
-        return any(isinstance(fact, Provider) and _core(fact.provider) == "mlx" for fact, _ in self.facts)
+        """Whether a provider was taken that is UCX: Intel MPI's mlx, libfabric's ucx."""
+        return any(isinstance(fact, Provider) and _core(fact.provider) in ("mlx", "ucx") for fact, _ in self.facts)
 
     def ranks_in_table(self) -> int | None:
         """How many ranks the tables of ranks list; None where there is none, or where two runs may have theirs."""

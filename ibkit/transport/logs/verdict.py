@@ -42,7 +42,7 @@ from ibkit.transport.logs.job import Job, Log
 from ibkit.transport.logs.mpi_run import Run, next_step
 from ibkit.transport.logs.mpi_runs import Parts, runs
 from ibkit.transport.logs.nccl_networks import UcxWords
-from ibkit.transport.logs.processes import MAX_RUNS
+from ibkit.transport.logs.processes import MAX_RUNS, Launches
 from ibkit.transport.logs.sizes import Known, Sizes
 from ibkit.transport.reasons import reason_of
 
@@ -198,6 +198,37 @@ class _Heap:
             p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes
         )
 
+    def is_ucx_anothers(self) -> bool:
+        """Whether UCX's lines are those of another library, or of a test: the MPI itself names what it sends with."""
+        is_openmpi = bool(self.mpi.tables) or any(
+            p.pml or p.btls or p.mtl or p.openib or p.support for p in self.mpi.processes
+        )
+        return bool(self.providers.own_words()) and not is_openmpi and not self.providers.has_mlx()
+
+    def has_ucx_netmod(self) -> bool:
+        """Whether MPICH's module for UCX speaks, or a build for it."""
+        return "ch4:ucx" in self.providers.devices()
+
+    def other_runs(self, attempts: Attempts) -> Iterator[Parts]:
+        """Runs of which UCX alone speaks beside an MPI that names what it sends with: MPICH's over UCX, and those that
+        a launcher's command line separates from all that the MPI says.
+        """
+        marks = self.providers.own_words()
+        if not marks or not self.has_paths():
+            return
+        launches = Launches(self.launches)
+
+        def is_apart(process: mpi.MpiProcess) -> bool:
+            first = process.first
+            ends = [sorted((mark.line, first.line)) for mark in marks if mark.order == first.order]
+            return bool(ends) and all(launches.between(first.order, *end) for end in ends)
+
+        for part in runs(self.mpi, self.launches, attempts):
+            told = [process for process in part.processes if process.endpoints]
+            is_test = all(context == "perftest" for process in told for context, _ in process.endpoints)
+            if told and not is_test and (self.has_ucx_netmod() or all(map(is_apart, told))):
+                yield part
+
     def has_broken_mlx(self) -> bool:
         """Whether a queue pair of UCX broke below Intel MPI's provider mlx: it tells what mlx was."""
         has_broken = any((failure.runtime, failure.topic) == ("ucx", "broken") for failure, _ in self.mpi.failures)
@@ -294,6 +325,14 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=next_step(launchers[0]))]
 
 
+def _of_ucx(layer: Layer, heap: _Heap) -> Layer:
+    """A run of which UCX alone speaks: whose UCX it is, only MPICH's own module tells."""
+    name = "MPICH" if heap.has_ucx_netmod() else "UCX"
+    return layer._replace(
+        runtime=name, version=next((version for of, version, _ in heap.mpi.versions if of == name), None)
+    )
+
+
 def _connected_layers(heard: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     """The layer of a run of Open MPI's of which only the tcp module's complaints are in the log."""
     if not heard:
@@ -312,8 +351,10 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     if heap.is_ucx_nccls():
         every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
-    elif heap.providers.facts and not heap.has_paths() and not heap.has_broken_mlx():
+    elif heap.providers.facts and not heap.has_broken_mlx() and (not heap.has_paths() or heap.is_ucx_anothers()):
         layers += providers.layers(heap.providers, heap.launches, attempts, _context(heap, known), book)
+        for part in heap.other_runs(attempts):
+            layers.append(_of_ucx(Run(heap.mpi, part, Known(), len(layers) + 1).layer(book), heap))
     if not layers and heap.is_mpi_spoken() and not ucx_words:
         parts = runs(heap.mpi, heap.launches, attempts)
         size = known if known.ranks is not None else known._replace(ranks=heap.providers.ranks_in_table())
