@@ -290,11 +290,11 @@ _ANCHORS = Needles(
         # UCX and the rows of its tables
         b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with", b"unhandled timeout",
         # Open MPI
-        b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"btl_tcp_", b"selected pml",
-        b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand", b"OpenFabrics",
-        b"attributes for", b"device context for",
+        b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"btl_tcp_",
+        b"selected pml", b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand",
+        b"OpenFabrics", b"attributes for", b"device context for",
         b"contexts on", b"unable to find any", b"unable to open", b"A process failed", b"Module", b"Host", b"Local ",
-        b"Device", b"CPCs",
+        b"Device", b"CPCs", b"Peer host",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",
         b"-host: ", b"Exceptions", b"host : ",
         # blanks of word processors, which are none here
@@ -327,14 +327,15 @@ _ROW_ANCHORS = Needles((b"    ", b">:", b"\\"))
 def worths(forms: list[bytes]) -> list[int]:
     """The most that any reader thinks of each of these shapes."""
     found = [IGNORE] * len(forms)
-    for place in may_tell(forms):
-        bare = plain_shapes(forms[place])
-        found[place] = max(worth(bare) for worth in _WORTH)
-    for place in _ROW_ANCHORS.places(forms):
-        if found[place] == IGNORE:
-            bare = plain_shapes(forms[place])
-            found[place] = max(openmpi.worth_as_row(bare), job_settings.worth(bare))
+    for place, form in _plain(forms, may_tell(forms)):
+        found[place] = max(worth(form) for worth in _WORTH)
+    for place, form in _plain(forms, [place for place in _ROW_ANCHORS.places(forms) if found[place] == IGNORE]):
+        found[place] = max(openmpi.worth_as_row(form), job_settings.worth(form))
     return found
+
+
+def _plain(forms: list[bytes], places: list[int]) -> Iterator[tuple[int, bytes]]:
+    return zip(places, plain_shapes(b"\n".join([forms[place] for place in places])).split(b"\n"), strict=False)
 
 
 def may_tell(forms: list[bytes]) -> list[int]:

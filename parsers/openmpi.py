@@ -288,8 +288,9 @@ _CONTEXT = re.compile(
             b"on-host: ", b"off-host: ", b"Exceptions:", b"host : [",
         )
     )
-    + rb")| {3,12}[a-z_]{2,16} +[\w.:@-]+ *(?:(?m:$)|[\\\"<&`])"
+    + rb")"
 )  # fmt: skip
+_ROW = re.compile(rb" {3,12}[a-z_]{2,16} +[\w.:@-]+ *(?:(?m:$)|[\\\"<&`])")
 
 
 def worth(form: bytes) -> int:
@@ -298,7 +299,12 @@ def worth(form: bytes) -> int:
         return CONTEXT
     if _KEPT.search(form):
         return KEEP
-    return CONTEXT if _CONTEXT.search(form) else IGNORE
+    return CONTEXT if _CONTEXT.search(form) or _ROW.search(form) else IGNORE
+
+
+def worth_as_row(form: bytes) -> int:
+    """The same of a line that holds no word of Open MPI's: a row of one of its tables."""
+    return CONTEXT if _ROW.search(form) or (b" : " in form and _CONTEXT.search(form)) else IGNORE
 
 
 _HEAD = re.compile(r"\[(?P<host>[^\[\]\s:]{1,253}):(?P<pid>\d{1,10})\] ")
