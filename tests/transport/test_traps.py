@@ -103,7 +103,27 @@ def test_the_choice_of_all_ranks_decides_for_other_hosts() -> None:
     answer = judged(text(nccl_lines(network=None)))
     assert (answer.verdict, answer.status) == ("ib", "as-expected")
     assert transports(layer_of(answer, "nccl")) == {("n01", "n02"): "ib"}
-    assert {evidence.evidence_class for evidence in answer.evidence} == {"selection"}
+    assert {evidence.evidence_class for evidence in answer.evidence} == {"selection", "candidate"}
+
+
+def test_the_line_that_tells_the_kind_of_a_network_is_cited() -> None:
+    """The channel names the plugin, which is what its provider is."""
+    lines = text(
+        *(
+            f"n0{rank + 1}:100:110 [0] NCCL INFO {said}"
+            for rank in (0, 1)
+            for said in (
+                "NET/OFI Selected Provider is tcp;ofi_rxm (found 2 nics)",
+                "Using network AWS Libfabric",
+                f"Channel 00/0 : {rank}[0] -> {1 - rank}[0] [send] via NET/AWS Libfabric/0",
+            )
+        )
+    )
+    answer = judged(lines)
+    (layer,) = answer.layers
+    assert (layer.verdict, layer.status) == ("tcp", "fallback")
+    assert [e.line for e in answer.evidence if e.evidence_class == "candidate"] == [1, 4]
+    assert "libfabric took a provider that is TCP" in (layer.next_step or "")
 
 
 def test_a_choice_that_differs_is_a_mixture() -> None:

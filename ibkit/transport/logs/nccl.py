@@ -31,7 +31,9 @@ class NcclProcess(Process):
         self.device_marks: dict[str, Mark] = {}
         self.virtual: dict[int, tuple[str, ...]] = {}
         self.device_links: dict[int | None, str] = {}
+        self.link_mark: Mark | None = None
         self.interfaces: dict[str, tuple[str, ...]] = {}
+        self.interface_marks: dict[str, Mark] = {}
         #: Addresses by interface.
         self.addresses: dict[str, str] = {}
         self.interface_count: int | None = None
@@ -193,8 +195,10 @@ class Evidence:
                 process.virtual[fact.number] = fact.parts
             case nccl.DeviceLink():
                 process.device_links[fact.device] = fact.link
+                process.link_mark = process.link_mark or mark
             case nccl.Interfaces():
                 process.interfaces.setdefault(fact.network, fact.names)
+                process.interface_marks.setdefault(fact.network, mark)
                 process.addresses.update(zip(fact.names, fact.addresses, strict=False))
                 if self.device_mark is None and any(words.of_interface(name) == "ipoib" for name in fact.names):
                     self.device_mark = mark

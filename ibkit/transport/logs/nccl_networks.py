@@ -54,6 +54,18 @@ class Networks:
             return self._verbs_word(process, self._peers.host(number), network, device)
         return "unknown"
 
+    def proof(self, number: int, network: str, word: str) -> Mark | None:
+        """The line of the process that makes the network's name this word: its list of devices, the provider."""
+        process = self._peers.process(number)
+        if network in _SOCKETS:
+            return process.interface_marks.get(network) if word == "ipoib" else None
+        if network in _LIBFABRIC:
+            return process.provider_mark
+        if network.startswith("UCX"):
+            found = self._ucx.get((process.host, process.pid))
+            return found[1] if found else None
+        return process.device_marks.get(network) or process.device_marks.get("IB") or process.link_mark
+
     def _socket_word(self, process: NcclProcess, host: str | None, network: str, device: int | None) -> str:
         names = process.interfaces.get(network, ())
         if not names:
@@ -106,6 +118,11 @@ class Networks:
             if not news:
                 return
             self._spread.update(news)
+
+
+def is_of_libfabric(network: str) -> bool:
+    """Whether this is the network of aws-ofi-nccl."""
+    return network in _LIBFABRIC
 
 
 def _is_verbs(network: str) -> bool:

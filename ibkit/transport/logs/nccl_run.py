@@ -20,7 +20,7 @@ from ibkit.transport.host_names import short_name
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.nccl import MAX_CHANNELS, Evidence
-from ibkit.transport.logs.nccl_networks import Networks, UcxWords
+from ibkit.transport.logs.nccl_networks import Networks, UcxWords, is_of_libfabric
 from ibkit.transport.logs.nccl_peers import Peers
 from ibkit.transport.logs.nccl_runs import runs
 from ibkit.transport.reasons import asked_for, reason_of, reasons
@@ -49,6 +49,11 @@ _LOOK_AFTER = {
 _UNTOLD_ERROR = (
     "NCCL did not print why {call} failed, a later version does: mostly it is the limit on locked memory (Max locked "
     "memory in /proc/PID/limits of a rank; in a container --ulimit memlock=-1 and IPC_LOCK), else resources of the HCA"
+)
+
+_PROVIDER_STEP = (
+    "libfabric took a provider that is TCP: `fi_info` on these hosts lists those that it has (efa, cxi, verbs), and "
+    "FI_PROVIDER may ask for one"
 )
 
 Why = dict[str, list[tuple[Mark, str]]]
@@ -188,7 +193,10 @@ class _Run:
         is_at_setup = any(failure.topic in _AT_SETUP for failure, _ in ends)
         if is_at_setup and not self._was_connected() and not any(f.topic in _OF_A_PATH for f, _ in failures):
             verdict, pairs, step = "none", (), None
+        if verdict not in ("unknown", "none", "shm"):
+            self._cite_kinds(book)
         status, why, look = self._status(verdict, failures, has_ended)
+        look = look or self._look_after(ends, why)
         if ends and verdict != "unknown":
             status = "aborted"
         elif ends:
@@ -196,9 +204,25 @@ class _Run:
         runtime, version = self._version()
         return Layer(
             "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks_told, pairs,
-            reasons(why, book), (step or look) if status == "undecided" else self._look_after(ends, why),
+            reasons(why, book), (step or look) if status == "undecided" else look,
             reasons(self._remarks(failures), book) if verdict in _VERBS else (),
         )  # fmt: skip
+
+    def _cite_kinds(self, book: Book) -> None:
+        """The lines that make the networks' names words, for each word that of two hosts: a channel line tells neither
+        InfiniBand from RoCE nor a provider.
+        """
+        used = {(c.process, c.network or "", c.device) for c, _ in self._peers.channels if c.is_network}
+        used = used or {(number, name, None) for number, names in self._chosen.items() for name in names}
+        told: dict[str, set[str | None]] = {}
+        for number, network, device in sorted(used, key=lambda use: use[0]):
+            word = self._networks.word(number, network, device)
+            hosts = told.setdefault(word, set())
+            host = self._peers.host(number)
+            mark = self._networks.proof(number, network, word)
+            if mark is not None and host not in hosts and len(hosts) < 2:
+                hosts.add(host)
+                book.cite(mark, "candidate", word)
 
     @staticmethod
     def _look_after(ends: Sequence[tuple[Failure, Mark]], why: Why) -> str | None:
@@ -479,7 +503,8 @@ class _Run:
                     "there; without one TCP is what they can do"
                 )
                 return "undecided", why, look
-        return "fallback", why, None
+        is_libfabric = any(is_of_libfabric(name) for chosen in self._chosen.values() for name in chosen)
+        return "fallback", why, _PROVIDER_STEP if is_libfabric and not why else None
 
     def _proven(self, failures: list[tuple[Failure, Mark]]) -> Why:
         why: Why = {}
