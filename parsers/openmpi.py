@@ -257,6 +257,7 @@ _KEPT = re.compile(
             b"match transport list", b"matched transport list but",
             b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
             b": cannot open shared object file", b"btl_tcp_endpoint.c:", b"btl_tcp_frag.c:", b"btl_tcp_proc.c:",
+            b"UCX PML is disabled",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
@@ -448,6 +449,8 @@ class Reader:
             yield Component(said, "pml", "ucx")
             if found := _UCX_VERSION.search(text):
                 yield Version(said, "UCX", found.group(1))
+        elif "UCX PML is disabled because" in text:
+            yield Failure(said, "ompi", "ucx-off", False, said.host)
         elif "ucp_ep_create(proc=" in text and "failed" in text:
             yield Failure(said, "ompi", "unreachable", True, said.host)
         elif (found := _MORE.match(text)) and (topic := _AGGREGATED.get((found.group(2), found.group(3)))):

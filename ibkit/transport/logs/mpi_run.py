@@ -15,7 +15,7 @@ from ibkit.parsers.job_facts import Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import Hosts
-from ibkit.transport.logs import mpich_steps
+from ibkit.transport.logs import mpich_steps, openmpi_steps
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
@@ -31,37 +31,7 @@ from ibkit.transport.settings import (
     wants_module,
 )
 
-_OPENMPI_STEP = (
-    "run again with the line that decides: Open MPI 5: --mca hook_comm_method_display mpi_finalize; older: --mca "
-    "btl_base_verbose 100 --mca pml_base_verbose 100, and with UCX -x UCX_LOG_LEVEL=info --mca pml_ucx_verbose 100"
-)
-_OB1_STEP = (
-    "pml ob1 sends by a btl that no line names, and a parameter file (openmpi-mca-params.conf) may leave TCP alone, "
-    "even within a host: run again with --mca btl_base_verbose 100, which tells the btl to each peer (1.8 and later)"
-)
-#: Where the pml is all that is known.
-_PML_STEPS = {
-    **dict.fromkeys(BTL_PMLS, _OB1_STEP),
-    "ucx": "pml ucx is UCX, over whatever it finds: run again with -x UCX_LOG_LEVEL=info",
-    "cm": "pml cm sends by an mtl that no line names: run again with --mca mtl_base_verbose 100",
-}
-#: Open MPI's modules of networks for which there is no verdict.
-_NETWORKS = {
-    "elan": "Quadrics", "gm": "Myrinet", "mx": "Myrinet", "portals": "Cray's SeaStar",
-    "portals4": "Portals 4, of Bull's BXI or over something else", "ugni": "Cray's Gemini or Aries",
-    "usnic": "Cisco's usNIC, UDP over Ethernet past the kernel", "udapl": "uDAPL, over whatever its provider is",
-}  # fmt: skip
-_NETWORK_STEP = "Open MPI names what it sends by: {}. There is no verdict for that, and no other line would tell more"
-_OFF_STEP = (
-    "openib tells itself why it was not used (the line of class failure below, and those that follow it in the log): "
-    "mend what it names, or leave the HCA to UCX (Open MPI 4 and later)"
-)
-_LIBFABRIC_STEP = (
-    "Open MPI sends by a libfabric provider that no line names: run again with --mca opal_common_ofi_verbose 1 (before "
-    "4.1: --mca mtl_base_verbose 100), or -x FI_LOG_LEVEL=info"
-)
 _STEPS = {
-    "Open MPI": _OPENMPI_STEP,
     "UCX": "run again with UCX_LOG_LEVEL=info (UCX 1.7 or later) for all ranks",
     "MPICH": mpich_steps.transport_step(None),
     "Cray MPICH": "run again with MPICH_OFI_VERBOSE=1",
@@ -77,9 +47,9 @@ _STEPS = {
 _Answer = tuple[str, tuple[Pair, ...]]
 
 
-def next_step(runtime: str | None) -> str:
+def next_step(runtime: str | None, version: str | None = None) -> str:
     """What to add to the next run so that this runtime says its transport."""
-    return _STEPS.get(runtime or "", _OPENMPI_STEP)
+    return _STEPS.get(runtime or "") or openmpi_steps.transport_step(version if runtime == "Open MPI" else None)
 
 
 class Run:
@@ -156,33 +126,30 @@ class Run:
         status, why = self._status(verdict, version, has_ended)
         if fatal:
             status = "aborted"
+        step = self._next_step(runtime, version) if verdict == "unknown" else self._mend(status, why, book)
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
-            reasons(why, book), self._next_step(runtime) if verdict == "unknown" else self._mend(status, why, book),
+            reasons(why, book), step,
         )  # fmt: skip
 
-    def _next_step(self, runtime: str | None) -> str:
-        """What to add to the next run: for the pml that all chose, where that is all that they say. Nothing where a
-        network is named that has no verdict.
+    def _next_step(self, runtime: str | None, version: str | None) -> str:
+        """What to add to the next run: for the modules that are named, or the pml that all chose, where that is all
+        that they say.
         """
         processes = self._parts.processes
-        modules = self._modules()
-        if others := [f"{name} ({_NETWORKS[name]})" for name in sorted(modules) if name in _NETWORKS]:
-            return _NETWORK_STEP.format(", ".join(others))
-        if "ofi" in modules:
-            return _LIBFABRIC_STEP
+        step = openmpi_steps.module_step(self._modules())
         chosen = {process.pml[0] for process in processes if process.pml}
         if len(chosen) == 1 and not any(p.btls or p.endpoints or p.mtl for p in processes):
-            return _PML_STEPS.get(chosen.pop(), next_step(runtime))
-        return next_step(runtime)
+            step = step or openmpi_steps.pml_step(chosen.pop())
+        return step or next_step(runtime, version)
 
     def _mend(self, status: str, why: Collection[str], book: Book) -> str | None:
-        """Where the catalogue has no reason and openib says in a message of its own why it was not used."""
-        told = next((mark for failure, mark in self._parts.failures if failure.topic == "openib-off"), None)
+        """Where the catalogue has no reason and Open MPI says in a message of its own why something was not used."""
+        told = next(((f.topic, mark) for f, mark in self._parts.failures if f.topic in openmpi_steps.MENDS), None)
         if told is None or why or status not in ("fallback", "mixed"):
             return None
-        book.cite(told, "failure")
-        return _OFF_STEP
+        book.cite(told[1], "failure")
+        return openmpi_steps.MENDS[told[0]]
 
     def _modules(self) -> set[str]:
         """The modules that carry, as far as lines name them: btls to other processes, the mtl, those in tables."""

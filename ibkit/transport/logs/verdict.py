@@ -322,7 +322,8 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
         return []
     runtime = OPEN_MPI if OPEN_MPI in launchers else None
     verdict = "none" if all(failure.topic == "not-started" for failure, _ in ends) else "unknown"
-    return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=next_step(launchers[0]))]
+    step = next_step(launchers[0]) if verdict == "unknown" else None
+    return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=step)]
 
 
 def _of_ucx(layer: Layer, heap: _Heap) -> Layer:
@@ -413,7 +414,7 @@ def _silent(heap: _Heap, runtime: str) -> tuple[str, str | None, str]:
         runtime = "MPICH"  # it asks libfabric
     version = versions.get(runtime)
     if runtime != "MPICH":
-        return runtime, version, next_step(runtime)
+        return runtime, version, next_step(runtime, version)
     return runtime, version, mpich_steps.transport_step(version, heap.providers.devices())
 
 
