@@ -126,6 +126,15 @@ def test_the_line_that_tells_the_kind_of_a_network_is_cited() -> None:
     assert "libfabric took a provider that is TCP" in (layer.next_step or "")
 
 
+@pytest.mark.parametrize(("network", "word"), [("UCX", "UCX_LOG_LEVEL=info"), ("FooNet", "no line tells what FooNet")])
+def test_more_of_nccls_own_lines_would_not_tell_what_a_plugin_uses(network: str, word: str) -> None:
+    channels = [f"n0{rank + 1}:100:110 [0] NCCL INFO Channel 00/0 : {rank}[0] -> {1 - rank}[0] [send] via NET/{network}/0"
+                for rank in (0, 1)]  # fmt: skip
+    answer = judged(text(channels))
+    assert (answer.verdict, answer.status) == ("unknown", "undecided")
+    assert word in (answer.layers[0].next_step or "")
+
+
 def test_a_choice_that_differs_is_a_mixture() -> None:
     lines = [
         line.replace("Using network IB", "Using network Socket") if line.startswith("n02") else line

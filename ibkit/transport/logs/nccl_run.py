@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ibkit.display import clean
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Failure, Said, Setting
@@ -51,6 +52,14 @@ _UNTOLD_ERROR = (
     "memory in /proc/PID/limits of a rank; in a container --ulimit memlock=-1 and IPC_LOCK), else resources of the HCA"
 )
 
+_UCX_STEP = (
+    "NCCL's plugin sends by UCX, which tells what it uses only if it is asked: run again with UCX_LOG_LEVEL=info on "
+    "all ranks, too, and keep the whole output"
+)
+_OTHER_STEP = (
+    "no line tells what {name}, which is a plugin's network, is made of: look at it while it runs, by `ibkit "
+    "check-mpi-transport running` on one of its hosts"
+)
 _PROVIDER_STEP = (
     "libfabric took a provider that is TCP: `fi_info` on these hosts lists those that it has (efa, cxi, verbs), and "
     "FI_PROVIDER may ask for one"
@@ -257,7 +266,7 @@ class _Run:
                 self._tell_silent(self._peers.silent)
             paths, others = self._contradicted(paths, book)
             verdict = words.combine({*others, *(path.word for path in paths if path.is_network), *found})
-            return verdict, self._pairs(paths, book), NEXT_STEP if verdict == "unknown" else None
+            return verdict, self._pairs(paths, book), self._plugin_step() if verdict == "unknown" else None
         if paths:
             return self._local_verdict(paths, book)
         return self._selected(book)
@@ -406,11 +415,21 @@ class _Run:
         verdict = words.combine(found)
         is_told = all(self._peers.process(number).networks for number in chosen)
         if verdict == "unknown" or (verdict == "mixed" and not is_told):
-            return "unknown", (), NEXT_STEP
+            return "unknown", (), self._plugin_step()
         if len(self._hosts) == 2 and verdict != "mixed":
             a, b = sorted(self._hosts)
             return verdict, (Pair(a, b, verdict, (), cited),), None
         return verdict, (), None
+
+    def _plugin_step(self) -> str:
+        """What is to be done where the network's name is that of a plugin of which no line tells what it uses."""
+        named = {(channel.process, channel.network or "") for channel, _ in self._peers.channels if channel.is_network}
+        named |= {(number, name) for number, chosen in self._chosen.items() for name in chosen}
+        plugins = {name for number, name in named if self._networks.word(number, name, None) == "unknown"}
+        if any(name.startswith("UCX") for name in plugins):
+            return _UCX_STEP
+        other = sorted(name for name in plugins if name and not is_of_libfabric(name))
+        return _OTHER_STEP.format(name=clean(other[0])) if other else NEXT_STEP
 
     def _is_local_off(self) -> bool:
         """Whether P2P and shared memory are both switched off, so that ranks on one host use the network."""
