@@ -23,10 +23,10 @@ from typing import IO, cast
 
 #: From here on (bytes) the time that it takes others to start is saved by them.
 LARGE_BYTES = 96 << 20
-#: What a process is asked for at once (bytes): it stays in a core's cache.
-PART_BYTES = 1 << 18
+#: What a process is asked for at once (bytes). Smaller ones cost more turns, larger ones memory.
+PART_BYTES = 1 << 20
 #: Parts that a process has to do, so that on a busy machine it does not wait for each turn of the one that asks.
-PARTS_AHEAD = 16
+PARTS_AHEAD = 8
 #: Each takes some 45 MiB of memory.
 MAX_WORKERS = 3
 _NUMBER_BYTES = 8
