@@ -286,7 +286,7 @@ _ANCHORS = Needles(
     for anchor in (
         # NCCL, RCCL; 2.2 has no word NCCL in its lines
         b"NCCL", b"RCCL v", b"INFO Ring", b"INFO 0 -> ", b"INFO NET", b"INFO Using", b"INFO Call", b"WARN", b"Error",
-        b"Avg ", b"  Rank ", b"unhandled system", b"libibverbs",
+        b"Avg ", b"  Rank ", b"unhandled system", b"libibverbs", b"Got completion", b"Last error:",
         # UCX and the rows of its tables
         b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with", b"unhandled timeout",
         # Open MPI

@@ -1,8 +1,9 @@
 """What a job was told: variables and parameters in environment dumps, scripts and command lines.
 
-Only a line that is nothing else counts: ``NAME=VALUE``, ``export NAME=VALUE``, ``unset NAME``, or a command that starts
-with a launcher. Advice in a help text, a comment or a sentence is no setting. An indented ``export`` stands in a branch
-or a function of a script: whether it was run is not known.
+Only a line that is nothing else counts: ``NAME=VALUE``, ``export NAME=VALUE``, ``unset NAME``, what Python's
+``environ({...})`` and DeepSpeed's launcher print, or a command that starts with a launcher. Advice in a help text, a
+comment or a sentence is no setting. An indented ``export`` stands in a branch or a function of a script: whether it was
+run is not known.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ _COMMAND = re.compile(
     r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? .*\Z"
 )
 _PROMPT = re.compile(r"(?:\+{1,4} |\$ |> |(?:Command|Running|Executing)(?: command)?: ?)")
+#: DeepSpeed's launcher names the node's number and its variables (deepspeed/launcher/launch.py).
+_DEEPSPEED = re.compile(r"\[launch\.py:\d{1,5}:main\] \d{1,6} (NCCL_\w{1,60})(?:=| )(\S{0,400})\s*\Z")
+#: Python's os.environ, printed.
+_ENVIRON = re.compile(r"environ\(\{'.{0,65536}\}\)\Z")
+_ITEM = re.compile(rf"'({_NAME})': '([^']{{0,4000}})'[,}}]")
 
 _SHAPES = re.compile(
     b"|".join(
@@ -90,6 +96,11 @@ class Reader:
                 yield from _variable(assigned.group(1), assigned.group(2), said)
             elif removed := _UNSET.match(text):
                 yield from _variable(removed.group(1), "", said)
+            elif launched := _DEEPSPEED.search(line.raw):
+                yield from _variable(launched.group(1), launched.group(2), said)
+            elif _ENVIRON.match(text):
+                for name, value in _ITEM.findall(text):
+                    yield from _variable(name, value, said)
         if text.endswith("\\"):
             self._launcher, self._number = goes_on, line.number + 1
 

@@ -190,7 +190,7 @@ _SHAPES = re.compile(
             b"set by environment", b" set to ", b"NCCL_",
             b"Bootstrap", b"NET plugin", b"COLLNET", b"ncclSystemError", b"ncclRemoteError", b"ncclInternalError",
             b"NCCL failure", b"NCCL error", b"NCCL Error", b"unhandled system error", b"Avg bus bandwidth",
-            b"Net device", b"Call to ibv",
+            b"Net device", b"Call to ibv", b"Last error:",
         )
     )
     + rb"|# +[Rr]?nk +.*Pi"
@@ -263,14 +263,30 @@ def read(line: Line) -> Iterator[NcclFact]:
         yield from _bare(line)
 
 
+#: PyTorch passes NCCL's last warning on, without its prefix, behind these words (ProcessGroupNCCL's exceptions).
+_ANNOUNCED = "Last error:"
+_PASSED_ON = re.compile(r"Call to ibv_\w{1,40} failed|NET/IB ?: Got completion")
+#: Lines in which the other ranks of a host tell their errors, too.
+_NEAR = 200
+
+
 class Reader:
     """Reads the lines of one stream, but for quotations."""
 
     def __init__(self) -> None:
         self._speakers = Speakers()
+        self._announced: int | None = None
 
     def read(self, line: Line) -> Iterator[NcclFact]:
         """What the line says, nothing where it is a quotation. Never raises."""
+        text = line.text.strip()
+        if text.endswith(_ANNOUNCED):
+            self._announced = line.number
+        elif self._announced is not None and line.number - self._announced <= _NEAR and _PASSED_ON.match(text):
+            said = Said(line.number, line.raw, None, None, line.rank)
+            yield from _info(text, said)
+            yield from _failure(text, said, is_warning=True)
+            return
         for spoken in self._spoken(line):
             yield from read(spoken)
 

@@ -48,3 +48,17 @@ def test_the_program_s_own_options_are_no_numbers_of_ranks(command: str, count: 
 )
 def test_what_slurm_tells_of_nodes_and_tasks(text: str, found: list[tuple[str, str]]) -> None:
     assert [(fact.name, fact.value) for fact in Reader().read(Line(1, text, text))] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[2026-02-08 22:59:18,790] [INFO] [launch.py:139:main] 0 NCCL_IB_DISABLE=1", [("NCCL_IB_DISABLE", "1")]),
+        ("n02: [INFO] [launch.py:71:main] 1 NCCL_SOCKET_IFNAME eth0", [("NCCL_SOCKET_IFNAME", "eth0")]),
+        ("[INFO] [runner.py:71:main] 0 NCCL_IB_DISABLE=1", []),  # another program's line
+        ("environ({'A': 'b', 'NCCL_NET': 'Socket', 'UCX_TLS': 'tcp'})", [("NCCL_NET", "Socket"), ("UCX_TLS", "tcp")]),
+        ("set environ({'NCCL_NET': 'Socket'})", []),
+    ],
+)
+def test_what_deepspeed_and_python_tell_of_the_environment(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(fact.name, fact.value) for fact in Reader().read(Line(1, text, text))] == found

@@ -458,3 +458,23 @@ def test_a_quotation_before_the_lines_that_stand_alone_is_one() -> None:
     assert not list(reader.read(quoted))
     assert [fact.said.line for fact in reader.read(to_line(2, ALONE.encode()))] == [2]
     assert not list(reader.finish())
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Call to ibv_create_qp failed with error Cannot allocate memory errno 12", "memlock"),
+        ("Call to ibv_modify_qp failed with error No such device", "gid"),
+        ("NET/IB: Got completion from peer 10.1.1.2<4123> with status=12 opcode=0", "retry-exceeded"),
+        ("Cuda failure 2 'out of memory'", None),
+    ],
+)
+def test_what_pytorch_passes_on_counts_behind_its_announcement(text: str, topic: str | None) -> None:
+    def topics(*texts: str) -> list[str]:
+        reader = nccl.Reader()
+        lines = [to_line(number, said.encode()) for number, said in enumerate(texts, 1)]
+        return [fact.topic for line in lines for fact in reader.read(line) if isinstance(fact, Failure)]
+
+    assert topics("[rank1]: Last error:", f"[rank1]: {text}") == ([topic] if topic else [])
+    assert not topics(text, "Last error:")
+    assert not topics("Last error:", *["step"] * 300, text)

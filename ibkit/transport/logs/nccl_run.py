@@ -235,13 +235,13 @@ class _Run:
 
     @staticmethod
     def _look_after(ends: Sequence[tuple[Failure, Mark]], why: Why) -> str | None:
-        """What to look at after the first failure that ended the run, if no line proves a reason."""
-        if not ends or why:
-            return None
-        failure, mark = ends[0]
-        if failure.topic == "verbs-call" and failure.detail in PINNING_CALLS and " with error " not in mark.text:
-            return _UNTOLD_ERROR.format(call=failure.detail)
-        return _LOOK_AFTER.get(failure.topic)
+        """What to look at after the failures that ended the run, if no line proves a reason."""
+        for failure, mark in () if why else ends:
+            if failure.topic == "verbs-call" and failure.detail in PINNING_CALLS and " with error " not in mark.text:
+                return _UNTOLD_ERROR.format(call=failure.detail)
+            if failure.topic in _LOOK_AFTER:
+                return _LOOK_AFTER[failure.topic]
+        return None
 
     def _version(self) -> tuple[str, str | None]:
         found = [v for v in self._evidence.versions if self._place.holds(v[2])] or self._evidence.versions
