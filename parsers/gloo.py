@@ -32,6 +32,10 @@ _ERROR = re.compile(
     r"Socket unexpectedly closed|Timed out waiting|Application timeout caused|Read error|readv|writev|recv)?"
     r"(?P<connect>Connect timeout|connect|Connection refused)?"
 )
+#: The interface or the host's name that was given has no address here, before anything is connected.
+_NO_ADDRESS = re.compile(
+    r"gloo/transport/(tcp|uv)/device\.cc:\d{1,6}\] .{0,200}Unable to find (?:address|interface) for"
+)
 _NO_VERBS = re.compile(r"No ibverbs devices present|Unable to find device named: ")
 _MARKS = (
     b"Using ibverbs device=", b"tcp, pci=", b"Gloo connectFullMesh failed", b"No ibverbs devices present",
@@ -57,7 +61,7 @@ def read(line: Line) -> Iterator[Provider | Mesh | Failure]:
         yield Mesh(said, int(found.group(1)), int(found.group(2)), int(found.group(3)) + 1)
     elif _APART.search(text):
         yield Failure(said, "gloo", "not-connected", True)
-    if found := _FAILED.search(text):
+    if (found := _FAILED.search(text)) or (found := _NO_ADDRESS.search(text)):
         yield Failure(said, "gloo", "not-connected", True, detail=_transport(found.group(1)))
     elif found := _ERROR.search(text):
         topic = "connection-lost" if found["lost"] else "not-connected" if found["connect"] else "error"

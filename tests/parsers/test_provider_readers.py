@@ -254,6 +254,12 @@ def said(reader, text: str) -> list[tuple]:
             "n02:rank1 PSM3_IDENTIFY Global Rank 1 (2 total) Local Rank 0 (1 total)",
             [(RankPlace, "psm3", 1, "n02", 0, None)],
         ),
+        (
+            gloo,
+            "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:83] ifa != nullptr. "
+            "Unable to find address for: eth0",
+            [(Failure, "gloo", "not-connected", True, None, None, "tcp")],
+        ),
         (gloo, "Using ibverbs device=mlx5_0 port=1 index=0", [(Provider, "Gloo", "verbs", "mlx5_0:1", None)]),
         (
             gloo,
