@@ -58,7 +58,8 @@ _JOB_MARKS = (
     r"\bmpi(?:run|exec)(?:\.hydra)? [^\n]{0,300}?-(?:n|np|H|host|hosts|hostfile|x|mca|genv) ",
     r"\bOpenFabrics device found|PSM2 no hfi units are active|\btmi: tmi_\w{1,20}: error",
     r"/gloo/(?:transport|rendezvous|common)/|\bUsing ibverbs device=|\bhorovod(?:run |/common/)",
-    r"==== Capability set configuration|\ban OpenFabrics device\b|\bMCA (?:btl|pml|mtl): \w|\bPSM3_IDENTIFY ",
+    r"==== (?:Capability set configuration|UCX netmod Capability)",
+    r"\ban OpenFabrics device\b|\bMCA (?:btl|pml|mtl): \w|\bPSM3_IDENTIFY ",
     r"\[[\w.-]{1,80}:\d{1,10} {0,9}:[^\[\]:\n]{0,40}:\d{1,10}\] ",  # UCX's last words
     r"\bDDP Initialized with|\bdistributed_backend=\w|\bMASTER_ADDR=\S",  # PyTorch
     r"\bMPI_ABORT was invoked on rank \d|\bnot enough slots available in the system|\bBAD TERMINATION OF ONE OF YOUR ",
@@ -70,7 +71,7 @@ _JOB_WORDS = (
     "provider: ", "MVAPICH2", "Gloo", "][", "ORTE ", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
     "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::",
     "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability", "MCA ",
-    "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
+    "==== UCX", "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma
