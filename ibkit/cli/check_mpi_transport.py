@@ -1,5 +1,5 @@
-"""Did the ranks of a job really use InfiniBand? Reads the job's own output: a log, a folder, standard input (-), or the
-job in a capture (--from CAPTURE without a target).
+"""Did the ranks of a job really use InfiniBand? Reads the job's own output: a log or several, a folder, standard input
+(-), or the job in a capture (--from CAPTURE without a target).
 
 Or runs the job itself:
 
@@ -22,6 +22,7 @@ exit status: 0 as expected; 1 a fall-back, TCP by configuration, a mixture or an
 from __future__ import annotations
 
 import argparse
+import os
 
 from ibkit.cli import mpi_live
 from ibkit.cli.mpi_answer import explain, tell
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="a log, a folder of logs, - for standard input, a program to launch, pid:N, slurm:JOBID, running",
     )
+    parser.add_argument("more", nargs="*", metavar="LOG", help="more logs and folders of the same job")
     parser.add_argument(
         "--require",
         choices=WORDS,
@@ -57,9 +59,15 @@ def run(args: argparse.Namespace) -> int:
     """Judge the job, print the answer and return the exit status."""
     if args.explain is not None:
         return explain(args)
-    from ibkit.transport.logs.job import Job, is_program, job_of_site, open_job
+    from ibkit.transport.logs.job import Job, is_program, job_of_site, open_jobs
     from ibkit.transport.logs.verdict import judge
 
+    for path in args.more:
+        if args.launched is not None or not all(map(os.path.exists, (args.target, path))) or is_program(args.target):
+            raise IbkitError(
+                f"{path}: only logs that are there are named together; a command line to be run stands behind --: "
+                "ibkit check-mpi-transport -- mpirun ... PROGRAM ARGUMENTS"
+            )
     if args.launched is not None or (args.target and args.from_path is None and is_program(args.target)):
         from ibkit.cli.mpi_launch import launch_job
 
@@ -70,11 +78,12 @@ def run(args: argparse.Namespace) -> int:
     if args.from_path is None:
         if args.target is None:
             raise IbkitError("name a log, a folder of logs, - for standard input, or a capture with --from")
-        job = open_job(args.target)
+        job = open_jobs((args.target, *args.more))
     else:
         site = open_site(args.from_path)
         note(origin_line(site.origin))
         if args.target is None and not site.job and any(host.watched for host in site.hosts):
             return mpi_live.look_back(args, site)
-        job = job_of_site(site) if args.target is None else open_job(args.target)._replace(hosts=site.hosts)
+        targets = (args.target, *args.more)
+        job = job_of_site(site) if args.target is None else open_jobs(targets)._replace(hosts=site.hosts)
     return tell(args, judge(job))

@@ -123,14 +123,32 @@ def test_a_file_may_be_called_like_a_target(
     assert run(capsys, "pid:abc")[0] == 0
 
 
-@pytest.mark.parametrize("words", [["./hello", "1", "2"], ["mpirun", "-np", "2", "./a.out"]])
-def test_a_command_line_without_the_dashes_is_told_of_them(
-    capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
+def test_a_command_line_without_the_dashes_is_told_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        run(capsys, *words)
+        run(capsys, "mpirun", "-np", "2", "./a.out")
     assert ended.value.code == 2
     assert "stands behind --: ibkit check-mpi-transport -- mpirun" in capsys.readouterr().err
+    status, _, told = run(capsys, "./hello", "1", "2")
+    assert status == 2
+    assert "1: only logs that are there are named together; a command line to be run stands behind --" in told
+
+
+def test_several_logs_are_one_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a shell's pattern names them: each rank's, a folder, a host file."""
+    of_n02 = [line for line in nccl_lines() if "n02:" in line]
+    of_n01 = [line for line in nccl_lines() if line not in of_n02]
+    (tmp_path / "rank0.log").write_text(text(of_n01))
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "rank1.log").write_text(text(of_n02))
+    (tmp_path / "hostfile").write_text("n01 slots=2\nn02 slots=2\n")
+    names = [str(tmp_path / name) for name in ("rank0.log", "others", "hostfile", "rank0.log")]
+    status, out, _ = run(capsys, *names, "--json")
+    found = json.loads(out)
+    assert (status, found["verdict"], found["layers"][0]["ranks"]) == (0, "ib", 4)
+    assert {evidence["file"] for evidence in found["evidence"]} == {names[0], names[1] + "/rank1.log"}
+    assert found["target"] == " ".join(names)
+    status, _, told = run(capsys, names[0], str(tmp_path / "none.log"))
+    assert (status, "none.log" in told) == (2, True)
 
 
 def test_what_is_open_comes_with_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -71,6 +71,34 @@ def open_job(target: str) -> Job:
         return job_of_site(open_capture(target))._replace(target=target)
     _refuse(target)
     return Job(target, (Log(target, unpacked(target, partial(_open, target))),))
+
+
+def open_jobs(targets: Sequence[str]) -> Job:
+    """Logs and folders of one job that are named together. Raises UnreadableInput."""
+    if len(targets) == 1:
+        return open_job(targets[0])
+    parts = []
+    for target in dict.fromkeys(targets):
+        if _HOSTFILE.match(os.path.basename(target)) and os.path.isfile(target) and (found := _hostfile(target)):
+            parts.append(Job(target, (), (), (found,)))
+        else:
+            parts.append(_under_its_name(open_job(target)))
+    return Job(
+        " ".join(targets),
+        tuple(log for part in parts for log in part.logs),
+        tuple(host for part in parts for host in part.hosts),
+        tuple(hosts for part in parts for hosts in part.listed),
+        tuple(problem for part in parts for problem in part.problems),
+    )
+
+
+def _under_its_name(job: Job) -> Job:
+    """A folder's files by their paths, as other logs' are."""
+    if not os.path.isdir(job.target):
+        return job
+    logs = tuple(log._replace(name=os.path.join(job.target, log.name)) for log in job.logs)
+    problems = tuple(p._replace(source=os.path.join(job.target, p.source or "")) for p in job.problems)
+    return job._replace(logs=logs, problems=problems)
 
 
 def is_program(path: str) -> bool:
