@@ -232,9 +232,13 @@ class Peers:
 
     def _is_on_one_host(self, key: CommKey) -> bool:
         members = self._evidence.members[key]
-        hosts = {self.host(n) for numbers in members.values() for n in numbers if n in self._set}
-        is_whole = len(members) == self._evidence.sizes[key] and key[0] != "size"
-        return is_whole and len(hosts) == 1 and not hosts & {None, *self.shared_names}
+        if len(members) != self._evidence.sizes[key] or key[0] == "size":
+            return False
+        hosts = (self.host(n) for numbers in members.values() for n in numbers if n in self._set)
+        first = next(hosts, None)
+        if first is None or first in self.shared_names:
+            return False
+        return all(host == first for host in hosts)  # ends at the second one: each of its processes asks this
 
 
 def _is_local(channel: Channel) -> bool:
