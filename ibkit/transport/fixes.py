@@ -121,11 +121,12 @@ def _plain(setting: str) -> str:
     return setting.removeprefix("--mca ").removeprefix("OMPI_MCA_").replace(" ", "=", 1)
 
 
+_VARIABLE = r"(?:OMPI_MCA|PRTE_MCA|UCX|NCCL|FI|I_MPI|GLOO)_\w{1,60}"
 _WORDS = re.compile(
     r"--?(?:g|o)?mca (?P<parameter>\w{1,60}) (?P<value>\S{1,400})"
     r"|^(?:\[[^\]\s]{1,300}\] )?(?P<line>(?:pml|btl|mtl)[a-z0-9_]{0,60}) ?= ?(?P<is>\S{1,400})"
-    r"|\b(?P<name>(?:OMPI_MCA|PRTE_MCA|UCX|NCCL|FI|I_MPI|GLOO)_\w{1,60})"
-    r"(?:=| set by environment to )(?P<to>[^\s;]{0,400})"
+    rf"|--?g?env (?P<variable>{_VARIABLE}) (?P<worth>\S{{1,400}})"
+    rf"|\b(?P<name>{_VARIABLE})(?:=| set by environment to )(?P<to>[^\s;]{{0,400}})"
 )
 
 
@@ -137,10 +138,10 @@ def tcp_settings(text: str, version: str | None, *, is_one_host: bool = False) -
     """
     found = []
     for match in _WORDS.finditer(text):
-        name = match["name"] or match["parameter"] or match["line"]
-        value = (match["value"] or match["to"] or match["is"] or "").strip("\"'").rstrip(".")
+        name = match["name"] or match["variable"] or match["parameter"] or match["line"]
+        value = (match["value"] or match["to"] or match["worth"] or match["is"] or "").strip("\"'").rstrip(".")
         said = Said(0, text, None, None, None)
-        runtime = name.split("_", 1)[0].lower() if match["name"] else "ompi"
+        runtime = "ompi" if match["parameter"] or match["line"] else name.split("_", 1)[0].lower()
         setting = Setting(said, runtime, name.removeprefix("OMPI_MCA_").removeprefix("PRTE_MCA_"), value)
         if (
             leaves_tcp_to_ucx(setting)

@@ -94,6 +94,7 @@ def test_places(texts: list[str], places: tuple[str, ...]) -> None:
         ("n01:1:1 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.", ["NCCL_IB_DISABLE=1"]),
         ("I_MPI_FABRICS=shm:tcp", ["I_MPI_FABRICS=shm:tcp"]),
         ("FI_PROVIDER=tcp", ["FI_PROVIDER=tcp"]),
+        ("+ mpirun -n 4 -genv FI_PROVIDER tcp -genv I_MPI_DEBUG 5 ./a", ["FI_PROVIDER=tcp"]),
         ("NCCL_SOCKET_IFNAME=eth0 NCCL_IB_DISABLE=0 UCX_TLS=all", []),
     ],
 )

@@ -76,6 +76,21 @@ class Group(NamedTuple):
         """Where it says something about transports for the first time."""
         return min([mark for _, mark in self.providers] + self.shared_memory, key=lambda mark: (mark.order, mark.line))
 
+    def marks(self) -> list[Mark]:
+        """All its lines."""
+        return [mark for _, mark in self.providers] + [mark for _, mark in self.places] + list(self.shared_memory)
+
+    @property
+    def is_ucx(self) -> bool:
+        """Whether its provider is UCX, or may be, whose own lines say more: Intel MPI's mlx, libfabric's ucx, none."""
+        return any(_core(provider.provider) in ("mlx", "ucx", "ofi") for provider, _ in self.providers)
+
+    @property
+    def is_own_word(self) -> bool:
+        """Whether an MPI itself tells what it sends with."""
+        named = [provider for provider, _ in self.providers if provider.runtime not in _LIBRARIES]
+        return bool(self.shared_memory) or not all(map(mpi_builds.is_build, named))
+
 
 class Evidence:
     """Takes the facts of all logs of a target."""
@@ -104,15 +119,6 @@ class Evidence:
     def devices(self) -> list[str]:
         """What MPICHs were built for, or which network module of theirs speaks."""
         return [fact.device for fact, _ in self.facts if isinstance(fact, Build) and fact.device]
-
-    def own_words(self) -> list[Mark]:
-        """Where an MPI itself names what it sends with."""
-        named = [(fact, mark) for fact, mark in self.facts if isinstance(fact, Provider)]
-        return [mark for fact, mark in named if fact.runtime not in _LIBRARIES and fact.provider != "ofi"]
-
-    def has_mlx(self) -> bool:
-        """Whether a provider was taken that is UCX: Intel MPI's mlx, libfabric's ucx."""
-        return any(isinstance(fact, Provider) and _core(fact.provider) in ("mlx", "ucx") for fact, _ in self.facts)
 
     def ranks_in_table(self) -> int | None:
         """How many ranks the tables of ranks list; None where there is none, or where two runs may have theirs."""
@@ -164,11 +170,8 @@ class Context(NamedTuple):
     launches: Sequence[Mark] = ()
 
 
-def layers(
-    evidence: Evidence, launches: Sequence[Mark], attempts: Attempts, context: Context, book: Book
-) -> list[Layer]:
+def layers(groups: Sequence[Group], context: Context, book: Book) -> list[Layer]:
     """A layer for each run."""
-    groups = evidence.runs(launches, attempts)
     # Of several runs in one log nobody knows whose the numbers are, unless all of them say the same.
     is_alone = len({group.first.order for group in groups}) == len(groups) or len({*map(_speech, groups)}) == 1
     alone = context if is_alone else context._replace(ranks=None, hosts=None, names=(), failures=())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 from ibkit.errors import UnreadableInput
@@ -43,6 +43,7 @@ from ibkit.transport.logs.mpi_run import Run, next_step
 from ibkit.transport.logs.mpi_runs import Parts, runs
 from ibkit.transport.logs.nccl_networks import UcxWords
 from ibkit.transport.logs.processes import MAX_RUNS, Launches
+from ibkit.transport.logs.several_mpis import first_of, is_openmpi, kept, lines_of, regions
 from ibkit.transport.logs.sizes import Known, Sizes
 from ibkit.transport.reasons import reason_of
 
@@ -198,41 +199,9 @@ class _Heap:
             p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes
         )
 
-    def is_ucx_anothers(self) -> bool:
-        """Whether UCX's lines are those of another library, or of a test: the MPI itself names what it sends with."""
-        is_openmpi = bool(self.mpi.tables) or any(
-            p.pml or p.btls or p.mtl or p.openib or p.support for p in self.mpi.processes
-        )
-        return bool(self.providers.own_words()) and not is_openmpi and not self.providers.has_mlx()
-
-    def has_ucx_netmod(self) -> bool:
-        """Whether MPICH's module for UCX speaks, or a build for it."""
-        return "ch4:ucx" in self.providers.devices()
-
-    def other_runs(self, attempts: Attempts) -> Iterator[Parts]:
-        """Runs of which UCX alone speaks beside an MPI that names what it sends with: MPICH's over UCX, and those that
-        a launcher's command line separates from all that the MPI says.
-        """
-        marks = self.providers.own_words()
-        if not marks or not self.has_paths():
-            return
-        launches = Launches(self.launches)
-
-        def is_apart(process: mpi.MpiProcess) -> bool:
-            first = process.first
-            ends = [sorted((mark.line, first.line)) for mark in marks if mark.order == first.order]
-            return bool(ends) and all(launches.between(first.order, *end) for end in ends)
-
-        for part in runs(self.mpi, self.launches, attempts):
-            told = [process for process in part.processes if process.endpoints]
-            is_test = all(context == "perftest" for process in told for context, _ in process.endpoints)
-            if told and not is_test and (self.has_ucx_netmod() or all(map(is_apart, told))):
-                yield part
-
-    def has_broken_mlx(self) -> bool:
-        """Whether a queue pair of UCX broke below Intel MPI's provider mlx: it tells what mlx was."""
-        has_broken = any((failure.runtime, failure.topic) == ("ucx", "broken") for failure, _ in self.mpi.failures)
-        return has_broken and self.providers.has_mlx()
+    def has_broken_ucx(self) -> bool:
+        """Whether a queue pair of UCX broke: it tells what UCX used where nothing else does."""
+        return any((failure.runtime, failure.topic) == ("ucx", "broken") for failure, _ in self.mpi.failures)
 
     def is_mpi_spoken(self) -> bool:
         """Whether anything says something about an MPI's transport."""
@@ -326,14 +295,6 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=step)]
 
 
-def _of_ucx(layer: Layer, heap: _Heap) -> Layer:
-    """A run of which UCX alone speaks: whose UCX it is, only MPICH's own module tells."""
-    name = "MPICH" if heap.has_ucx_netmod() else "UCX"
-    return layer._replace(
-        runtime=name, version=next((version for of, version, _ in heap.mpi.versions if of == name), None)
-    )
-
-
 def _connected_layers(heard: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     """The layer of a run of Open MPI's of which only the tcp module's complaints are in the log."""
     if not heard:
@@ -352,10 +313,8 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     if heap.is_ucx_nccls():
         every = Parts(heap.mpi.processes, [], [], [])
         ucx_words = Run(heap.mpi, every, Known()).words_by_process()
-    elif heap.providers.facts and not heap.has_broken_mlx() and (not heap.has_paths() or heap.is_ucx_anothers()):
-        layers += providers.layers(heap.providers, heap.launches, attempts, _context(heap, known), book)
-        for part in heap.other_runs(attempts):
-            layers.append(_of_ucx(Run(heap.mpi, part, Known(), len(layers) + 1).layer(book), heap))
+    elif heap.providers.facts:
+        layers += _named_layers(heap, known, attempts, book)
     if not layers and heap.is_mpi_spoken() and not ucx_words:
         parts = runs(heap.mpi, heap.launches, attempts)
         size = known if known.ranks is not None else known._replace(ranks=heap.providers.ranks_in_table())
@@ -374,6 +333,51 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     layers += silent
     heap.problems += problems
     return [_expected(layer, hosts) for layer in layers]
+
+
+def _named_layers(heap: _Heap, known: Known, attempts: Attempts, book: Book) -> list[Layer]:
+    """The runs of MPIs that name what they send with, and beside them those of other MPIs in the same logs. None where
+    UCX or Open MPI say more than they.
+    """
+    groups = heap.providers.runs(heap.launches, attempts)
+    context = _context(heap, known)
+    if not heap.has_paths() and not (heap.has_broken_ucx() and any(group.is_ucx for group in groups)):
+        return providers.layers(groups, context, book)
+    named = [group for group in groups if group.is_own_word]
+    headers = heap.providers.headers
+    has_netmod = "ch4:ucx" in heap.providers.devices()
+    both = kept(named, runs(heap.mpi, heap.launches, attempts), heap.launches, headers, has_ucx_netmod=has_netmod)
+    if not both.groups:
+        return []
+    launches = Launches(heap.launches)
+    versions = {name: version for name, version, _ in reversed(heap.mpi.versions)}
+    if both.parts:
+        own = [mark for group in both.groups for mark in group.marks()]
+        context = context._replace(failures=_near(context.failures, own, launches))
+    found = [
+        (group.first, layer)
+        for group, layer in zip(both.groups, providers.layers(both.groups, context, book), strict=True)
+    ]
+    for number, part in enumerate(both.parts):
+        mine = _near(part.failures, lines_of(part), launches)
+        run = Run(heap.mpi, part._replace(failures=mine), Known())
+        layer = run.layer(book)
+        heap.problems += run.problems
+        if not is_openmpi(part):
+            name = both.above.get(number, "UCX")
+            layer = layer._replace(runtime=name, version=versions.get(name))
+        found.append((first_of(part), layer))
+    found.sort(key=lambda one: (one[0].order, one[0].line))
+    return [layer._replace(job=number) for number, (_, layer) in enumerate(found, 1)]
+
+
+def _near(
+    failures: Iterable[tuple[Failure, Mark]], own: Sequence[Mark], launches: Launches
+) -> list[tuple[Failure, Mark]]:
+    """The failures that no launcher's command line separates from a run's lines, and those in other files."""
+    places = regions(own, launches)
+    files = {order for order, _ in places}
+    return [one for one in failures if one[1].order not in files or not regions([one[1]], launches).isdisjoint(places)]
 
 
 def _context(heap: _Heap, known: Known) -> providers.Context:
