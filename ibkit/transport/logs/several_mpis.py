@@ -55,7 +55,10 @@ def kept(
                 above[len(told)] = "MPICH"
             told.append(part)
             explained.update(over_ucx)
-    return Kept([group for number, group in enumerate(groups) if number not in explained], told, above)
+    # A run that repeats another one's words has lines of UCX that repeat them, too.
+    layouts = {_layout(groups[number]) for number in explained}
+    rest = [group for number, group in enumerate(groups) if number not in explained]
+    return Kept([group for group in rest if not (group.is_ucx and _layout(group) in layouts)], told, above)
 
 
 def first_of(part: Parts) -> Mark:
@@ -78,6 +81,10 @@ def lines_of(part: Parts) -> list[Mark]:
     """The first and the last line of each of its processes; where it has none, its failures."""
     own = [mark for process in part.processes for mark in (process.first, process.last)]
     return own or [mark for _, mark in part.failures]
+
+
+def _layout(group: Group) -> frozenset[tuple[int, str | None]]:
+    return frozenset((place.rank, place.host) for place, _ in group.places)
 
 
 def _is_test(part: Parts) -> bool:
