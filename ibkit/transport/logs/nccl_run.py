@@ -508,7 +508,8 @@ class _Run:
             return ("mixed", uneven, None) if uneven else ("as-expected", {}, None)
         asked = self._asked_for_tcp()
         if asked:
-            return "by-configuration", asked_for(asked), None
+            apart = _of_other_hosts(why, asked)
+            return "fallback" if apart else "by-configuration", {**apart, **asked_for(asked)}, None
         return self._fallback(why)
 
     def _fallback(self, why: Why) -> tuple[str, Why, str | None]:
@@ -622,6 +623,16 @@ _BY_SOCKETS = frozenset(("tcp", "ipoib"))
 _TO_NETWORK = re.compile(r" via [NC]")
 #: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.
 _EC2_NAME = re.compile(r"ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.|\Z)")
+
+
+def _of_other_hosts(why: Why, asked: list[Mark]) -> Why:
+    """What failed on hosts that did not ask for sockets: those of their ranks that did do not explain it."""
+    hosts = {mark.host for mark in asked}
+    others = {
+        reason: [(mark, kind) for mark, kind in marks if mark.host and mark.host not in hosts]
+        for reason, marks in why.items()
+    }
+    return {reason: marks for reason, marks in others.items() if marks} if None not in hosts else {}
 
 
 def _rank_pairs(a: str, by_word: Mapping[str, list[_Path]]) -> tuple[tuple[int, int], ...]:
