@@ -140,7 +140,7 @@ def watch_job(
     facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps, limits=bool(hcas.hcas)) for pid in pids}
     fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
     problems = [*(problem for job in jobs for problem in job.problems), *before.problems, *_second(before, after)]
-    problems += _ended(later, pids)
+    problems += _ended(first, later, pids)
     by_root = is_root(first)
     if own and (hidden := [pid for pid in pids if networks[pid] is None]):
         what = f"sockets, limits and libraries of process {hidden[0]}"
@@ -177,11 +177,11 @@ def _second(before: Sample, after: Sample) -> Iterator[Problem]:
     return (problem for problem in after.problems if (problem.kind, problem.text) not in told)
 
 
-def _ended(later: Source, pids: Sequence[int]) -> Iterator[Problem]:
-    """Ranks that were there when the window began, and not at its end."""
+def _ended(first: Source, later: Source, pids: Sequence[int]) -> Iterator[Problem]:
+    """Ranks that were there when the window began, and not at its end; those that /proc hides are in neither."""
     listing = later.list(PROC)
-    there = {*listing.names}
-    gone = [pid for pid in pids if f"{pid}" not in there] if listing.entries is not None else []
+    lost = {*first.list(PROC).names}.difference(listing.names) if listing.entries is not None else set()
+    gone = [pid for pid in pids if f"{pid}" in lost]
     if gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         text = f"process {gone[0]}{more} ended in the window: what these moved until then was not seen"

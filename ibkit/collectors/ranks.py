@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ibkit.collectors.job_processes import JobProcesses, RankProcess
+from ibkit.collectors.job_processes import number as number_of
 from ibkit.collectors.processes import PROC
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
@@ -94,18 +95,22 @@ def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = 
 
 
 def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None = None) -> tuple[Ranks, ...]:
-    """The runs in a Slurm job, or one of its steps (``12.0``), on this host: by the environment, else by ``scontrol``.
+    """The runs in a Slurm job, or one of its steps (``12.0``, ``12.batch``), on this host: by the environment, else by
+    ``scontrol``. A task of an array (``12_3``) and a part of a job (``12+1``) have numbers of their own.
 
     Raises UnreadableInput where there is no process of it.
     """
     processes = processes or JobProcesses(source)
+    if "_" in job or "+" in job:
+        job = _own_number(source, job)
     number, _, step = job.partition(".")
     found = _by_run(
         processes,
         [
             one
             for one in processes.ranks.values()
-            if one.environment.get("SLURM_JOB_ID") == number and step in ("", one.environment.get("SLURM_STEP_ID"))
+            if one.environment.get("SLURM_JOB_ID") == number
+            and step in ("", one.environment.get("SLURM_STEP_ID", "batch"))  # what the script itself has started
         ],
     )
     if found:
@@ -113,13 +118,32 @@ def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None 
     answer = source.run(("scontrol", "listpids", job), deadline_seconds=DEADLINE_SECONDS)
     if answer.failure == MISSING:
         raise UnreadableInput(f"slurm:{job}: no rank of it on this host, and scontrol is not installed here")
-    rows = [line.split() for line in answer.out.splitlines()]
-    pids = [int(row[0]) for row in rows if len(row) >= 5 and row[0].isdigit() and len(row[0]) < 11 and row[4].isdigit()]
+    rows = [row for line in answer.out.splitlines() if len(row := line.split()) >= 5 and number_of(row[0]) is not None]
+    pids = [int(row[0]) for row in rows if row[4].isdigit()]
     if not pids:
         said = next(iter(answer.err.strip().splitlines()), "it lists no task of it")
         raise UnreadableInput(f"slurm:{job}: no process of it on this host: scontrol says: {said[:200]}")
     known = _by_run(processes, [one for one in processes.ranks.values() if one.pid in pids])
-    return known or (Ranks(dict.fromkeys(pids)),)
+    below = [pid for pid in (int(row[0]) for row in rows) if _is_below_launcher(processes, pid)]
+    return known or (Ranks(dict.fromkeys(below or pids)),)
+
+
+def _is_below_launcher(processes: JobProcesses, pid: int) -> bool:
+    """Whether a launcher has started it: mpirun in a batch script, not Slurm's daemon, which starts the script."""
+    parent = next(processes.above(pid), None)
+    seen = None if parent is None else processes.seen(parent)
+    is_rank = parent is not None and processes.is_launcher(parent) and not processes.is_launcher(pid)
+    return is_rank and seen is not None and seen.name != "slurmstepd"
+
+
+def _own_number(source: Source, job: str) -> str:
+    """What ranks have as SLURM_JOB_ID. Raises UnreadableInput where squeue does not tell it."""
+    answer = source.run(("squeue", "-h", "-j", job, "-o", "%A"), deadline_seconds=DEADLINE_SECONDS)
+    found = set(answer.out.split())
+    if len(found) == 1 and (number := found.pop()).isascii() and number.isdigit():
+        return number
+    said = answer.failure or next(iter(answer.err.strip().splitlines()), "it lists no such job")
+    raise UnreadableInput(f"slurm:{job}: its own number is not known: squeue says: {said[:200]}")
 
 
 def _with_spawned(processes: JobProcesses, rank: RankProcess) -> Iterable[RankProcess]:

@@ -331,6 +331,9 @@ def test_ranks_that_ended_in_the_window_are_told() -> None:
     assert [one.text for one in judged(source(), later).problems if one.kind == "ended"] == [
         "process 90 ended in the window: what these moved until then was not seen"
     ]
+    hidden = source()  # by a /proc with hidepid, and scontrol tells them all the same
+    hidden._folders = later._folders
+    assert not [one for one in judged(hidden, later).problems if one.kind == "ended"]
 
 
 @pytest.mark.parametrize(("uid", "advice"), [(0, False), (1000, True)])
@@ -555,6 +558,32 @@ def test_slurm_lists_the_tasks() -> None:
     assert (dict(found.ranks), found.size, found.key) == ({89: 0}, 4, "slurm:12.0")
     with pytest.raises(UnreadableInput, match="scontrol is not installed"):
         ranks_of_slurm_job(Answers({"scontrol listpids 12": CommandAnswer((), failure="missing")}), "12")
+
+
+def test_a_task_of_an_array_and_a_batch_script() -> None:
+    """`squeue -j 12_3 -o %A` of Slurm 22.05 tells the number that its ranks have."""
+    here = source(more="SLURM_JOB_ID=14")
+    here._commands["squeue -h -j 12_3 -o %A"] = CommandAnswer((), b"14\n", exit_status=0)
+    here._commands["squeue -h -j 12_9 -o %A"] = CommandAnswer((), b"", exit_status=0)
+    for name in ("12_3", "14.batch"):
+        (found,) = ranks_of_slurm_job(here, name)
+        assert dict(found.ranks) == {89: 0, 90: 1}
+    with pytest.raises(UnreadableInput, match="squeue says: it lists no such job"):
+        ranks_of_slurm_job(here, "12_9")
+
+
+def test_of_somebody_elses_batch_job_the_processes_below_its_launcher_are_its_ranks() -> None:
+    """scontrol lists the script as its task, and the others without a number."""
+    names = {85: ("slurmstepd", 1), 86: ("slurm_script", 85), 87: ("mpirun", 86), 88: ("a.out", 87)}
+    files = {f"/proc/{pid}/status": f"Name:\t{name}\nPPid:\t{parent}\n" for pid, (name, parent) in names.items()}
+    listed = "PID JOBID STEPID LOCALID GLOBALID\n86 12 batch 0 0\n87 12 batch - -\n88 12 batch - -\n"
+    here = Answers(
+        {"scontrol listpids 12": CommandAnswer((), listed.encode(), exit_status=0)}, files=files,
+        folders={"/proc": [Entry(f"{pid}", "folder") for pid in names]},
+        errors={f"/proc/{pid}/environ": "EACCES" for pid in names},
+    )  # fmt: skip
+    (found,) = ranks_of_slurm_job(here, "12")
+    assert dict(found.ranks) == {88: None}
 
 
 @pytest.mark.parametrize(
