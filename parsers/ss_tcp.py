@@ -23,9 +23,7 @@ _ACKED, _RECEIVED = " bytes_acked:", " bytes_received:"
 
 
 class TcpSocket(NamedTuple):
-    """One socket; addresses as printed, ``ADDRESS:PORT``. The bytes are those of its life, None without TCP_INFO.
-    ``network`` is the namespace of the network that it is in, where that is not the reader's own.
-    """
+    """One socket; addresses as printed, ``ADDRESS:PORT``. The bytes are those of its life, None without TCP_INFO."""
 
     line: int
     text: str
@@ -36,7 +34,6 @@ class TcpSocket(NamedTuple):
     acked_bytes: int | None = None
     received_bytes: int | None = None
     inode: int | None = None
-    network: int | None = None
 
 
 def parse(text: str, *, source: str = "", holders: Mapping[int, tuple[int, ...]] = {}) -> Parsed[tuple[TcpSocket, ...]]:

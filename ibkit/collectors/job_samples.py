@@ -30,8 +30,6 @@ from ibkit.sources.base import CommandAnswer, Source
 
 SOCKETS = ("ss", "-tineH")
 ADDRESSES = ("ip", "-j", "-d", "addr")
-#: Runs a command of this host in a process's network (a container's), for which root is needed.
-ENTER = ("nsenter", "--net", "--target")
 #: Netlink dumps of a host with many sockets (seconds).
 DEADLINE_SECONDS = 20.0
 #: The packets of a port: PortCounters (on Ethernet those of RoCE only), else what the driver counts (rxe; efa, bnxt).
@@ -52,8 +50,6 @@ _NETWORK = re.compile(r"net:\[([0-9]{1,19})\]\Z")
 _SEGMENT = re.compile(r"([0-9a-f]{1,8}:[0-9a-f]{1,8} [0-9]{1,20}) (/.*)\Z")
 #: Ranks of one host whose memory maps are looked at for shared segments.
 _MAX_MAPS = 1024
-#: Containers of one host that are looked into.
-_MAX_ENTERED = 16
 
 
 class Interfaces(NamedTuple):
@@ -63,21 +59,13 @@ class Interfaces(NamedTuple):
     ipoib: frozenset[str]
 
 
-class Entered(NamedTuple):
-    """A network namespace that was looked into, by way of one of its processes."""
-
-    process: int
-    interfaces: Interfaces
-
-
 class JobWatch(NamedTuple):
     """A host between two samples, ``seconds`` apart.
 
     ``owners`` are the processes of the jobs' ranks by the ids of their threads; ``contexts`` the ids that have each
     RDMA device open, None where nobody could list them; ``lacks_hca`` tells whether there is none, not even one
-    without a driver; ``facts`` are by process; ``network`` is the reader's network namespace;
+    without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of;
     ``parameters`` are those of Open MPI's files, by each job's first process; ``by_root``: root looked.
-    ``entered`` are the ranks' other network namespaces whose sockets are among those of the samples.
     """
 
     host: str
@@ -96,7 +84,6 @@ class JobWatch(NamedTuple):
     problems: tuple[Problem, ...] = ()
     parameters: Mapping[int, tuple[Parameter, ...]] = {}
     by_root: bool = False
-    entered: Mapping[int, Entered] = {}
 
 
 def watch_job(
@@ -116,19 +103,13 @@ def watch_job(
     if has_device:
         owners = {thread: pid for pid in pids for thread in _threads(first, pid)}
         contexts = _contexts(first, pids)
-    holders = _holders(first, pids)
-    before = _sample(first, has_device, ports, holders)
-    own, networks = _networks(first, pids, before)
     addresses = _interfaces(first)
-    elsewhere = {
-        number: pid for pid, number in sorted(networks.items(), reverse=True) if own and number not in (None, own)
-    }
-    inside = _inside(first, elsewhere, holders)
-    entered = {number: Entered(elsewhere[number], _interfaces(first, elsewhere[number])) for number in inside}
-    before = _with_inner(before, inside)
+    before = _sample(first, has_device, ports, _holders(first, pids))
+    own, networks = _networks(first, pids, before)
+    elsewhere = {number: pid for pid, number in networks.items() if own and number not in (None, own)}
     before = before._replace(elsewhere={number: _traffic(first, pid) for number, pid in elsewhere.items()})
     seconds = wait({pid: rank for job in jobs for pid, rank in job.ranks.items()})
-    after = _with_inner(_sample(later, has_device, ports), _inside(later, {one: elsewhere[one] for one in entered}))
+    after = _sample(later, has_device, ports)
     if has_device:  # a rank that has just begun opens its devices and makes their threads in the window
         owners |= {thread: pid for pid in pids for thread in _threads(later, pid)}
         contexts = _joined(contexts, _contexts(later, pids))
@@ -147,10 +128,10 @@ def watch_job(
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
         who = "they have more rights than root has here" if by_root else "only their user and root may look"
         problems.append(Problem("not-permitted", f"{what}{more}: {who}", None, f"{PROC}/PID"))
-    parameters = {min(job.ranks): _parameters(first, job, facts) for job in jobs}
     return JobWatch(
         host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
-        facts, tuple(problems), parameters, by_root, entered,
+        facts, tuple(problems), {min(job.ranks): _parameters(first, job, facts) for job in jobs},
+        by_root,
     )  # fmt: skip
 
 
@@ -206,8 +187,8 @@ def _may_share_memory(
         was = old.get((one.device, one.qpn))
         if was and was.sq_psn != one.sq_psn and one.pid and owners.get(one.pid, one.pid) in ranks:
             return False
-    ends = {(one.local, one.peer, one.network) for one in before.sockets or () if any(pid in ranks for pid in one.pids)}
-    return not any((peer, local, network) in ends for local, peer, network in ends)
+    ends = {(one.local, one.peer) for one in before.sockets or () if any(pid in ranks for pid in one.pids)}
+    return not any((peer, local) in ends for local, peer in ends)
 
 
 def _leaders(before: Sample, owners: Mapping[int, int], ranks: Mapping[int, int | None]) -> set[int]:
@@ -224,11 +205,11 @@ def _busiest(before: Sample, after: Sample, ranks: Mapping[int, int | None]) -> 
     """All processes of the two ranks of this host that moved most by TCP between them: their memory maps tell whether
     that is the job's data path, or the application's beside shared memory.
     """
-    earlier = {(one.local, one.peer, one.network): one for one in before.sockets or ()}
+    earlier = {(one.local, one.peer): one for one in before.sockets or ()}
     best = 0
     busiest: set[int | None] = set()
     for one in after.sockets or ():
-        old, far = (earlier.get((*ends, one.network)) for ends in ((one.local, one.peer), (one.peer, one.local)))
+        old, far = earlier.get((one.local, one.peer)), earlier.get((one.peer, one.local))
         moved = (one.acked_bytes or 0) - (old.acked_bytes or 0 if old else 0)
         if old is not None and far is not None and moved > best:
             ends = {ranks[pid] for end in (old, far) for pid in [pid for pid in end.pids if pid in ranks][:1]}
@@ -238,10 +219,7 @@ def _busiest(before: Sample, after: Sample, ranks: Mapping[int, int | None]) -> 
 
 
 def _sample(
-    source: Source,
-    has_device: bool,
-    ports: Sequence[str],
-    holders: Mapping[int, tuple[int, ...]] | None = None,
+    source: Source, has_device: bool, ports: Sequence[str], holders: Mapping[int, tuple[int, ...]] | None = None
 ) -> Sample:
     problems: list[Problem] = []
     return Sample(
@@ -331,35 +309,10 @@ def _holders(source: Source, pids: Sequence[int]) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def from_inside(command: tuple[str, ...], process: int | None) -> tuple[str, ...]:
-    """The command as it is run in a process's network; None is the reader's own."""
-    return command if process is None else (*ENTER, str(process), *command)
-
-
-def _inside(
-    source: Source, networks: Mapping[int, int], holders: Mapping[int, tuple[int, ...]] | None = None
-) -> dict[int, tuple[ss_tcp.TcpSocket, ...]]:
-    """The sockets in other network namespaces, with ``holders`` those of the ranks; none where nobody may enter."""
-    found: dict[int, tuple[ss_tcp.TcpSocket, ...]] = {}
-    for number, process in networks.items():
-        sockets = _sockets(source, holders or {}, [], process) if len(found) < _MAX_ENTERED else None
-        if sockets is None:
-            break
-        found[number] = tuple(one._replace(network=number) for one in sockets if holders is None or one.pids)
-    return found
-
-
-def _with_inner(sample: Sample, inside: Mapping[int, tuple[ss_tcp.TcpSocket, ...]]) -> Sample:
-    """With the sockets of other network namespaces."""
-    if not inside or sample.sockets is None:
-        return sample
-    return sample._replace(sockets=sum(inside.values(), sample.sockets))
-
-
 def _sockets(
-    source: Source, holders: Mapping[int, tuple[int, ...]], problems: list[Problem], inside: int | None = None
+    source: Source, holders: Mapping[int, tuple[int, ...]], problems: list[Problem]
 ) -> tuple[ss_tcp.TcpSocket, ...] | None:
-    answer = source.run(from_inside(SOCKETS, inside), deadline_seconds=DEADLINE_SECONDS)
+    answer = source.run(SOCKETS, deadline_seconds=DEADLINE_SECONDS)
     if answer.failure or answer.exit_status not in (0, None):
         problems.append(_failed(answer, "TCP sockets cannot be listed"))
         return None
@@ -397,8 +350,8 @@ def _connections(source: Source, pid: int) -> tuple[proc_net_tcp.Connection, ...
     return tuple(one for text in texts for one in proc_net_tcp.parse(text))
 
 
-def _interfaces(source: Source, inside: int | None = None) -> Interfaces:
-    answer = source.run(from_inside(ADDRESSES, inside), deadline_seconds=DEADLINE_SECONDS)
+def _interfaces(source: Source) -> Interfaces:
+    answer = source.run(ADDRESSES, deadline_seconds=DEADLINE_SECONDS)
     try:
         found = parse_addresses(answer.out).value
     except NotThisFormat:

@@ -21,7 +21,7 @@ def of_sockets(sockets: Sequence[SocketPair]) -> Iterator[Problem]:
             told.add((part.host, name))
             text = (
                 f"{part.host}: a socket of address {move.socket.local} moved {move.moved} bytes, and {name}, which "
-                f"has that address, {part.traffic(name, move.socket.network)}: they went another way"
+                f"has that address, {part.traffic(name)}: they went another way"
             )
             yield Problem("contradiction", text, None, f"/proc/{move.pid}/net/dev")
 

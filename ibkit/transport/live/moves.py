@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ibkit.collectors.job_samples import Interfaces, JobWatch
+from ibkit.collectors.job_samples import JobWatch
 from ibkit.collectors.ranks import Ranks
 from ibkit.model.job_watch import SeenQueuePair, Traffic
 from ibkit.parsers.ss_tcp import TcpSocket
@@ -79,9 +79,8 @@ class Part:
 
     def talks_to(self, move: TcpMove) -> int | None:
         """The rank of another run here that a socket leads to."""
-        ends = move.socket.peer, move.socket.local, move.socket.network
-        sockets = self.watch.before.sockets or ()
-        others = next((one.pids for one in sockets if (one.local, one.peer, one.network) == ends), ())
+        ends = (move.socket.peer, move.socket.local)
+        others = next((one.pids for one in self.watch.before.sockets or () if (one.local, one.peer) == ends), ())
         return next((pid for pid in others if pid in self.strangers), None)
 
     @property
@@ -146,17 +145,9 @@ class Part:
         ports = [f"{hca.name}/{port.port}" for hca in self.watch.hcas.hcas for port in hca.ports]
         return all((packets := self.port_packets(port)) is not None and packets < noise for port in ports)
 
-    def interfaces(self, network: int | None) -> Interfaces:
-        """The addresses of a network namespace that was looked into; None is the reader's own."""
-        entered = None if network is None else self.watch.entered.get(network)
-        return entered.interfaces if entered else self.watch.interfaces
-
-    def traffic(self, interface: str, network: int | None = None) -> int | None:
-        """Bytes that an interface of a network namespace has moved, both ways."""
-        old, new = (
-            (one.interfaces if network is None else one.elsewhere.get(network, {})).get(interface)
-            for one in (self.watch.before, self.watch.after)
-        )
+    def traffic(self, interface: str) -> int | None:
+        """Bytes that a network interface has moved, both ways."""
+        old, new = self.watch.before.interfaces.get(interface), self.watch.after.interfaces.get(interface)
         return grown_bytes(old, new)
 
     def _rdma(self) -> Iterator[RdmaMove]:
@@ -221,9 +212,9 @@ class Part:
         return max(NOISE_PACKETS, NOISE_PACKETS_PER_SECOND * self.seconds)
 
     def _tcp(self) -> Iterator[TcpMove]:
-        earlier = {(one.local, one.peer, one.network): one for one in self.watch.before.sockets or ()}
+        earlier = {(one.local, one.peer): one for one in self.watch.before.sockets or ()}
         for one in self.watch.after.sockets or ():
-            old = earlier.get((one.local, one.peer, one.network))
+            old = earlier.get((one.local, one.peer))
             if old is None or one.state != "ESTAB" or (old.inode or one.inode) != (one.inode or old.inode):
                 continue
             pid = next((pid for pid in (*old.pids, *one.pids) if pid in self.ranks.ranks), None)
@@ -237,13 +228,13 @@ class Part:
 
 def address_interface(part: Part, move: TcpMove) -> str | None:
     """The interface that has the socket's address."""
-    return part.interfaces(move.socket.network).by_address.get(bare(move.socket.local.rpartition(":")[0]))
+    return part.watch.interfaces.by_address.get(bare(move.socket.local.rpartition(":")[0]))
 
 
 def interface_of(part: Part, move: TcpMove) -> str | None:
     """That interface, unless its counters show that the data went another way."""
     name = address_interface(part, move)
-    traffic = part.traffic(name, move.socket.network) if name else None
+    traffic = part.traffic(name) if name else None
     return None if traffic is not None and traffic < move.moved // 2 else name
 
 

@@ -37,15 +37,12 @@ class Queue(NamedTuple):
 
 
 class SocketPair(NamedTuple):
-    """A socket of a rank and, on the same or another host, the one at its other end, which is a rank's, too.
-    ``is_local``: both are in one network, and what they send leaves it by no interface.
-    """
+    """A socket of a rank and, on the same or another host, the one at its other end, which is a rank's, too."""
 
     part: Part
     move: TcpMove
     other_part: Part
     other_pid: int
-    is_local: bool = True
 
 
 def join_queue_pairs(parts: Sequence[Part], *, is_whole: bool) -> Iterator[tuple[Queue, Queue]]:
@@ -83,18 +80,12 @@ def join_queue_pairs(parts: Sequence[Part], *, is_whole: bool) -> Iterator[tuple
 
 def join_sockets(parts: Sequence[Part]) -> Iterator[SocketPair]:
     """The sockets that moved and whose other end is seen, and is another rank's."""
-    hosts_of_address = Counter(
-        address
-        for part in parts
-        for network in (None, *part.watch.entered)
-        for address in {*part.interfaces(network).by_address}
-    )
+    hosts_of_address = Counter(address for part in parts for address in {*part.watch.interfaces.by_address})
     ends: dict[tuple[str, str], list[tuple[Part, TcpSocket]]] = defaultdict(list)
     for part in parts:
-        later = {(one.local, one.peer, one.network) for one in part.watch.after.sockets or ()}
+        later = {(one.local, one.peer) for one in part.watch.after.sockets or ()}
         for socket in part.watch.before.sockets or ():
-            is_open = (socket.local, socket.peer, socket.network) in later
-            if is_open and any(pid in part.ranks.ranks for pid in socket.pids):
+            if any(pid in part.ranks.ranks for pid in socket.pids) and (socket.local, socket.peer) in later:
                 ends[endpoint(socket.local), endpoint(socket.peer)].append((part, socket))
     for part in parts:
         for move in part.tcp:
@@ -102,11 +93,10 @@ def join_sockets(parts: Sequence[Part]) -> Iterator[SocketPair]:
             is_local = is_loopback(peer) or is_loopback(local)
             addresses = bare(local.rpartition(":")[0]), bare(peer.rpartition(":")[0])
             is_ambiguous = any(hosts_of_address[address] > 1 for address in addresses)
-            network = move.socket.network
             found = [
-                (other, pid, other is part and socket.network == network)
+                (other, pid)
                 for other, socket in ends.get((peer, local), ())
-                if (other is part and socket.network == network) or not (is_local or is_ambiguous)
+                if other is part or not (is_local or is_ambiguous)
                 for pid in [pid for pid in socket.pids if pid in other.ranks.ranks][:1]
                 if is_another(part, move.pid, other, pid)
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport.live.moves import Part
@@ -33,18 +33,18 @@ def uses_shared_memory(part: Part, settings: Iterable[Setting]) -> bool:
     return _shows_no_socket(part) and _are_joined(part)
 
 
-def have_no_common_memory(part: Part, settings: Iterable[Setting], among: Collection[int | None] | None = None) -> bool:
+def have_no_common_memory(part: Part, settings: Iterable[Setting]) -> bool:
     """Whether the maps of two ranks of this host were seen, no two ranks have a segment in common, and none was told to
-    read the other's memory. ``among``: these ranks alone.
+    read the other's memory.
 
     Only then are sockets between them the job's data path. A library that has shared memory sends through it: sockets
     beside it are the application's own.
     """
     if any(map(leaves_ucx_copies, settings)):
         return False
-    of_interest = set(part.ranks.ranks.values() if among is None else among)
+    holders = _holders(part)
     seen = {rank for pid, rank in part.ranks.ranks.items() if _has_maps(part, pid)}
-    return len(seen & of_interest) > 1 and all(len(ranks & of_interest) < 2 for ranks in _holders(part).values())
+    return len(seen) > 1 and all(len(ranks) < 2 for ranks in holders.values())
 
 
 def _has_maps(part: Part, pid: int) -> bool:
@@ -70,16 +70,15 @@ def _shows_no_socket(part: Part) -> bool:
     if watch.before.sockets is None or watch.after.sockets is None:
         return False
     networks = {watch.facts[pid].network for pid in part.ranks.ranks if pid in watch.facts}
-    if watch.network is None or None in networks or networks - {watch.network, *watch.entered}:
+    if watch.network is None or networks != {watch.network}:
         return False  # in a network namespace of their own, which ss does not show; or another user's
-    ends: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for one in watch.before.sockets:
-        ends[one.local, one.peer] += one.pids
+    ends = {(one.local, one.peer): one for one in watch.before.sockets}
     mine = ((one, pid) for one in watch.before.sockets for pid in one.pids if pid in part.ranks.ranks)
     return not any(
         is_another(part, pid, part, peer) if peer in part.ranks.ranks else peer in part.strangers
         for one, pid in mine
-        for peer in ends.get((one.peer, one.local), ())
+        if (other := ends.get((one.peer, one.local)))
+        for peer in other.pids
     )
 
 

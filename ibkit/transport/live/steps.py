@@ -79,9 +79,7 @@ def _elsewhere(job: LiveJob) -> str | None:
         for pid in part.ranks.ranks:
             facts = part.watch.facts.get(pid)
             network = facts.network if facts else None
-            if network is None or network in part.watch.entered:
-                continue
-            if network in part.watch.after.elsewhere:
+            if network is not None and network in part.watch.after.elsewhere:
                 return _of_network(part, pid, network)
     return None
 

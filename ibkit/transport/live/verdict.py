@@ -84,22 +84,15 @@ def _of_the_library(job: LiveJob, between: Sequence[SocketPair]) -> list[SocketP
         part.host: sum([*(move.packets for move in part.rdma), *(move.packets for move in part.ports)])
         for part in job.parts
     }
-    settings = {part.host: [setting for setting, _ in settings_of(part)] for part in job.parts}
-    apart = {part.host: have_no_common_memory(part, settings[part.host]) for part in job.parts}
-
-    def may_share_memory(one: SocketPair) -> bool:
-        part = one.part
-        if part is not one.other_part:
-            return False
-        if one.is_local:
-            return not apart[part.host]
-        ranks = {part.ranks.ranks[pid] for pid in (one.move.pid, one.other_pid)}  # two containers
-        return not have_no_common_memory(part, settings[part.host], ranks)
-
+    apart = {
+        part.host: have_no_common_memory(part, [setting for setting, _ in settings_of(part)])
+        for part in {id(one.part): one.part for one in between}.values()
+    }
     return [
         one
         for one in between
-        if one.move.moved > _CONTROL_BYTES_PER_PACKET * packets[one.part.host] and not may_share_memory(one)
+        if one.move.moved > _CONTROL_BYTES_PER_PACKET * packets[one.part.host]
+        and (one.part is not one.other_part or apart[one.part.host])
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ibkit.collectors.job_samples import SOCKETS, from_inside
+from ibkit.collectors.job_samples import SOCKETS
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.links import Links
@@ -13,6 +13,7 @@ from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, interface_of
 from ibkit.transport.live.pairs import Queue, SocketPair, moves_of
 
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
+_SOCKET_COMMAND = " ".join(SOCKETS)
 
 
 class Moved(NamedTuple):
@@ -66,16 +67,13 @@ class Witness:
     def socket(self, one: SocketPair) -> Moved:
         """A socket between two ranks."""
         part, move = one.part, one.move
-        network = move.socket.network
-        interface = None if one.is_local else interface_of(part, move)
-        word = "ipoib" if interface in part.interfaces(network).ipoib else "tcp"
-        over = f" over {_described(part, interface, network)}" if interface else ""
+        interface = None if one.other_part is part else interface_of(part, move)
+        word = "ipoib" if interface in part.watch.interfaces.ipoib else "tcp"
+        over = f" over {_described(part, interface)}" if interface else ""
         text = (
             f"{move.socket.local} {move.socket.peer} pid {move.pid}{over}: {_rate(move.moved, part.seconds, 'bytes')}"
         )
-        entered = None if network is None else part.watch.entered.get(network)
-        command = " ".join(from_inside(SOCKETS, entered.process if entered else None))
-        evidence = self._cite(part, command, move.socket.line, text, move.pid, word)
+        evidence = self._cite(part, _SOCKET_COMMAND, move.socket.line, text, move.pid, word)
         ranks = part.ranks.ranks.get(move.pid), one.other_part.ranks.ranks.get(one.other_pid)
         return Moved(word, evidence, part.host, ranks[0], one.other_part.host, ranks[1])
 
@@ -95,10 +93,10 @@ class Witness:
         return self._book.cite(Mark(0, line, part.place(file), text, part.host, rank), "process", word)
 
 
-def _described(part: Part, interface: str, network: int | None) -> str:
-    if interface in part.interfaces(network).ipoib:
+def _described(part: Part, interface: str) -> str:
+    if interface in part.watch.interfaces.ipoib:
         return f"{interface} (IPoIB)"
-    hcas = part.watch.hcas.hcas if network is None else ()  # their interfaces have the names of the host
+    hcas = part.watch.hcas.hcas
     device = next((hca.name for hca in hcas for port in hca.ports if interface in port.netdevs), None)
     return f"{interface}, the interface of {device}" if device else interface
 
