@@ -73,10 +73,19 @@ def test_a_failed_start_and_its_retry() -> None:
 
 
 def test_a_setting_of_one_run_does_not_excuse_the_other() -> None:
-    asked = "n01:500:550 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1."
+    asked = [
+        f"{host}:{pid}:{pid + 50} [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1."
+        for host, pid in (("n01", 500), ("n02", 502))
+    ]
     again = nccl_lines(network="Socket", before=SOCKET, pid=900, comm_id="0x123")
     answer = judged(text(TCP[:2], asked, TCP[2:], again))
     assert [(layer.job, layer.status) for layer in answer.layers] == [(1, "by-configuration"), (2, "fallback")]
+
+
+def test_a_setting_of_one_host_does_not_excuse_the_other() -> None:
+    asked = "n01:500:550 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1."
+    (layer,) = judged(text(TCP[:2], asked, TCP[2:])).layers
+    assert (layer.status, {reason.id for reason in layer.reasons}) == ("fallback", {"noport", "wrongtls"})
 
 
 # -- MPI
