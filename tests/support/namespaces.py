@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shlex
 import socket
 import struct
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +112,7 @@ class Cluster:
         for host, address in addresses.items():
             self._ip(host, "addr", "add", f"{address}/24", "dev", name)
             self._ip(host, "link", "set", name, "mtu", "2044", "up")
+            self._await_running(host, name)
         a, b = ends.values()
         for source, sink in ((a, b), (b, a)):
             threading.Thread(target=_relay, args=(source, sink), daemon=True).start()
@@ -119,6 +122,16 @@ class Cluster:
         done = self.run(host, "ip", *words)
         if done.returncode:
             raise NoNamespaces(f"ip {' '.join(words)}: {done.stderr}")
+
+    def _await_running(self, host: str, interface: str) -> None:
+        """Until the kernel calls it usable, up to a second after both ends are up (net/core/link_watch.c). UCX leaves
+        out what is not.
+        """
+        deadline = time.monotonic() + 30
+        while not re.search(r" state (?:UP|UNKNOWN) ", self.run(host, "ip", "-o", "link", "show", interface).stdout):
+            if time.monotonic() > deadline:
+                raise NoNamespaces(f"{interface} does not come up")
+            time.sleep(0.05)
 
     def _init(self, host: str) -> int:
         """The first process of a host, as it is called here: the child of unshare."""
@@ -138,6 +151,8 @@ class Cluster:
         for host, address in self.hosts.items():
             self._ip(host, "addr", "add", f"{address}/24", "dev", "ve0")
             self._ip(host, "link", "set", "ve0", "up")
+        for host in self.hosts:
+            self._await_running(host, "ve0")
 
     def _tun(self, host: str, name: str) -> int:
         """The near end of an interface there. A tun device of any link type (TUNSETLINK) is what a kernel without

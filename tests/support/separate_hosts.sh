@@ -32,6 +32,15 @@ for host in nodea nodeb; do
     done
     pgrep -P $! > "$folder/$host.pid"
 done
+# The kernel calls it usable up to a second later (net/core/link_watch.c); UCX leaves out what is not.
+for space in $spaces; do
+    tries=0
+    until ip -n "$space" -o link show ve0 | grep -q ' state UP '; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ]
+        sleep 0.05
+    done
+done
 cat > "$folder/agent" <<END
 #!/bin/sh
 host=\$1

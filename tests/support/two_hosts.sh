@@ -15,6 +15,15 @@ ip -n "$b" addr add 10.98.0.2/24 dev ve0
 for space in "$a" "$b"; do ip -n "$space" link set lo up; done
 ip -n "$a" link set ve0 up
 ip -n "$b" link set ve0 up
+# The kernel calls it usable up to a second later (net/core/link_watch.c); UCX leaves out what is not.
+for space in "$a" "$b"; do
+    tries=0
+    until ip -n "$space" -o link show ve0 | grep -q ' state UP '; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ]
+        sleep 0.05
+    done
+done
 printf '127.0.0.1 localhost\n10.98.0.1 nodea\n10.98.0.2 nodeb\n' > "$folder/hosts"
 cat > "$folder/agent" <<END
 #!/bin/sh
