@@ -3,6 +3,7 @@
 # their own, joined by a veth pair: FOLDER COMMAND... COMMAND runs beside them; $FOLDER/agent HOST WORDS is its rsh.
 # Needs root, iproute2, procps and util-linux.
 set -eu
+. "$(dirname "$0")/await_running.sh"
 folder=$1
 shift
 inits=
@@ -32,15 +33,7 @@ for host in nodea nodeb; do
     done
     pgrep -P $! > "$folder/$host.pid"
 done
-# The kernel calls it usable up to a second later (net/core/link_watch.c); UCX leaves out what is not.
-for space in $spaces; do
-    tries=0
-    until ip -n "$space" -o link show ve0 | grep -q ' state UP '; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ]
-        sleep 0.05
-    done
-done
+await_running $spaces
 cat > "$folder/agent" <<END
 #!/bin/sh
 host=\$1

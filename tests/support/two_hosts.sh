@@ -2,6 +2,7 @@
 # Two network namespaces with a host name each, nodea and nodeb, joined by a veth pair: FOLDER COMMAND...
 # COMMAND runs on nodea; $FOLDER/agent is an rsh that starts Open MPI's daemon on nodeb. Needs root and iproute2.
 set -eu
+. "$(dirname "$0")/await_running.sh"
 folder=$1
 shift
 a=ibkit-a-$$
@@ -15,15 +16,7 @@ ip -n "$b" addr add 10.98.0.2/24 dev ve0
 for space in "$a" "$b"; do ip -n "$space" link set lo up; done
 ip -n "$a" link set ve0 up
 ip -n "$b" link set ve0 up
-# The kernel calls it usable up to a second later (net/core/link_watch.c); UCX leaves out what is not.
-for space in "$a" "$b"; do
-    tries=0
-    until ip -n "$space" -o link show ve0 | grep -q ' state UP '; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ]
-        sleep 0.05
-    done
-done
+await_running "$a" "$b"
 printf '127.0.0.1 localhost\n10.98.0.1 nodea\n10.98.0.2 nodeb\n' > "$folder/hosts"
 cat > "$folder/agent" <<END
 #!/bin/sh
