@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -115,6 +115,11 @@ class MpiProcess(Process):
             self.rank, self.family, self.job = earlier.rank, earlier.family, earlier.job
 
     @property
+    def is_openmpis(self) -> bool:
+        """Whether it has said what only Open MPI's processes do."""
+        return bool(self.pml or self.btls or self.mtl or self.openib or self.support)
+
+    @property
     def every_endpoint(self) -> Iterator[Endpoint]:
         """All kinds of endpoints."""
         return chain.from_iterable(self.endpoints.values())
@@ -178,6 +183,11 @@ class MpiProcess(Process):
             case ucx.EndpointConfig() | ucx.ProtocolRow():
                 return (fact.context, fact.number) in self.endpoints
         return False
+
+
+def first_versions(told: Sequence[tuple[str, str, Mark]]) -> dict[str, str]:
+    """The version of each runtime, of those that it told the first one."""
+    return {name: version for name, version, _ in reversed(told)}
 
 
 class Evidence:

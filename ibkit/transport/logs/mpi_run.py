@@ -17,7 +17,7 @@ from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs import mpich_steps, openmpi_steps
 from ibkit.transport.logs.in_force import in_force
-from ibkit.transport.logs.mpi import Evidence, MpiProcess
+from ibkit.transport.logs.mpi import Evidence, MpiProcess, first_versions
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
 from ibkit.transport.logs.mpi_runs import Parts
 from ibkit.transport.logs.sizes import Known
@@ -185,7 +185,7 @@ class Run:
         return any(process.first.is_before(mark) for process in self._parts.processes)
 
     def _runtime(self) -> tuple[str | None, str | None]:
-        versions = {name: version for name, version, _ in reversed(self._evidence.versions)}
+        versions = first_versions(self._evidence.versions)
         foreign = self._evidence.foreign
         if "Open MPI" in versions or self._is_openmpi():
             return "Open MPI", versions.get("Open MPI")

@@ -18,6 +18,7 @@ from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs import mpi_builds, mpich_steps
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
+from ibkit.transport.logs.mpi import first_versions
 from ibkit.transport.logs.processes import Launches
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, asks_for_ucx, denies_shared_memory
@@ -266,7 +267,7 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
 
 def _runtime(group: Group, context: Context) -> tuple[str, str | None]:
     """The MPI that speaks, and its version; where only libfabric does, the MPICH that tells its version beside it."""
-    versions = {name: version for name, version, _ in reversed(context.versions)}
+    versions = first_versions(context.versions)
     named = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
     name = named[0] if named else "libfabric" if group.providers else "Intel MPI"
     if name in ("MPICH", "libfabric"):

@@ -69,7 +69,7 @@ def first_of(part: Parts) -> Mark:
 
 def is_openmpi(part: Parts) -> bool:
     """Whether Open MPI's processes tell of it."""
-    return bool(part.tables) or any(p.pml or p.btls or p.mtl or p.openib or p.support for p in part.processes)
+    return bool(part.tables) or any(process.is_openmpis for process in part.processes)
 
 
 def regions(marks: Iterable[Mark], borders: Launches) -> set[tuple[int, int]]:

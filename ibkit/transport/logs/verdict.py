@@ -195,9 +195,7 @@ class _Heap:
 
     def has_paths(self) -> bool:
         """Whether processes say by what they reach others."""
-        return bool(self.mpi.tables) or any(
-            p.pml or p.btls or p.endpoints or p.mtl or p.openib or p.support for p in self.mpi.processes
-        )
+        return bool(self.mpi.tables) or any(p.is_openmpis or p.endpoints for p in self.mpi.processes)
 
     def has_broken_ucx(self) -> bool:
         """Whether a queue pair of UCX broke: it tells what UCX used where nothing else does."""
@@ -350,7 +348,7 @@ def _named_layers(heap: _Heap, known: Known, attempts: Attempts, book: Book) -> 
     if not both.groups:
         return []
     launches = Launches(heap.launches)
-    versions = {name: version for name, version, _ in reversed(heap.mpi.versions)}
+    versions = mpi.first_versions(heap.mpi.versions)
     if both.parts:
         own = [mark for group in both.groups for mark in group.marks()]
         context = context._replace(failures=_near(context.failures, own, launches))
@@ -413,7 +411,7 @@ def _silent(heap: _Heap, runtime: str) -> tuple[str, str | None, str]:
     """The name and the version of a runtime that tells no transport, and the step that makes it: MPICH's depends on
     its release and its device.
     """
-    versions = {name: version for name, version, _ in reversed(heap.mpi.versions)}
+    versions = mpi.first_versions(heap.mpi.versions)
     if runtime == "libfabric" and "MPICH" in versions:
         runtime = "MPICH"  # it asks libfabric
     version = versions.get(runtime)
