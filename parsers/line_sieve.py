@@ -19,8 +19,9 @@ from ibkit.parsers.seen_lines import MAX_REMEMBERED_BYTES, Fingerprints, KnownLi
 #: Looked at at once (bytes): small enough to stay in a core's cache, which is worth a third of the time.
 BLOCK_BYTES = 1 << 17
 
-#: A block with these is taken to be mostly empty lines.
+#: A block that begins with these among its first bytes is taken to be mostly empty lines.
 _EMPTY_LINES = b"\n" * 20
+_START_BYTES = 1 << 12
 _NOT_EMPTY = re.compile(rb"[^\n]+")
 
 #: A line's place in its block, from 0; the line; the line without its times; what its shape is worth.
@@ -44,7 +45,7 @@ class Sieve:
 
     def candidates(self, block: bytes) -> tuple[int, list[Candidate]]:
         """How many lines the block has, and those of them that may say something new, in order."""
-        if self._is_empty_nothing and _EMPTY_LINES in block:  # as another sieve leaves them
+        if self._is_empty_nothing and _EMPTY_LINES in block[:_START_BYTES]:  # as another sieve leaves them
             return self._candidates_between_empty_lines(block)
         count, found = self._by_memory(block) if self._is_mostly_known else self._by_shape(block)
         if found:
@@ -109,13 +110,15 @@ class Sieve:
 
     def _by_shape(self, block: bytes) -> tuple[int, list[Candidate]]:
         worths = self._shapes.worths(shape(block).split(b"\n"))
-        places = list(compress(range(len(worths)), worths))
-        if not places:
+        if not any(worths):
             return len(worths), []
         lines = list(compress(block.split(b"\n"), worths))
         keys = self._clock.without_times(lines)
         fresh = self._known.places_of_others(keys)
-        self._is_mostly_known = 2 * (len(places) - len(fresh)) > len(worths)
+        self._is_mostly_known = 2 * (len(lines) - len(fresh)) > len(worths)
+        if not fresh:
+            return len(worths), []
+        places = list(compress(range(len(worths)), worths))
         found = [(places[at], lines[at], keys[at], worths[places[at]]) for at in fresh]
         return len(worths), self._new_without_times(found)
 

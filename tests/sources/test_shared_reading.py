@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import io
 import json
 import os
+import subprocess
+import sys
+import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,8 +54,9 @@ class Here:
 
 @contextlib.contextmanager
 def shared(part: int = 700, *, here: bool) -> Iterator[None]:
-    """Each plain file is read in parts of so many bytes by three workers."""
+    """Each plain file is read in parts of so many bytes by three workers, new processes where not ``here``."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared_reading, "_is_single_threaded", lambda: False)  # whatever the tests' process is
         patch.setattr(shared_reading, "LARGE_BYTES", 0)
         patch.setattr(shared_reading, "PART_BYTES", part)
         patch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
@@ -176,6 +181,64 @@ def test_no_process_is_left(log: Path) -> None:
             worker._to.close()
             worker._from.close()
             worker._process.wait(60)
+
+
+COPIES = """
+import contextlib, hashlib, io, os, sys, threading
+from ibkit.sources import shared_reading
+shared_reading.LARGE_BYTES, shared_reading.PART_BYTES = 0, 20_000
+os.sched_getaffinity = lambda _: {0, 1, 2}
+def opened():
+    return contextlib.closing(shared_reading.SharedReading(b"", io.FileIO(sys.argv[1])))
+def kinds(stream):
+    return [type(worker._process).__name__ for worker in stream._workers]
+with opened() as stream:
+    text = stream.read(10)
+    print(kinds(stream), flush=True)
+    while part := stream.read(10_000):
+        text += part
+print(hashlib.sha256(text).hexdigest())
+with opened() as stream:
+    stream.read(10)
+    stream._workers[1]._process.kill()
+    stream._workers[1]._process.wait()
+    print(10 + sum(map(len, iter(lambda: stream.read(10_000), b""))) > len(text))
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError as none:
+    print(type(none).__name__)
+threading.Thread(target=sys.stdin.read, daemon=True).start()
+with opened() as stream:
+    stream.read(10)
+    print(kinds(stream))
+with opened() as stream:
+    shared_reading._is_single_threaded = lambda: True
+    stream.read(10)
+    print(*[worker._process._pid for worker in stream._workers], flush=True)
+    threading.Event().wait()
+"""
+
+
+def test_copies_of_this_process_give_the_same_text_and_none_is_left(log: Path) -> None:
+    """Only where it has one thread. They hold nothing of it open: its reader sees the end when it is gone."""
+    with shared(20_000, here=False), contextlib.closing(opened(log)) as stream:
+        text = text_of(stream)
+    with subprocess.Popen(
+        [sys.executable, "-c", COPIES, f"{log}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        told = [process.stdout.readline().strip() for _ in range(6)]
+        process.kill()
+        assert process.stdout.read() == ""
+    assert told[0] == "['_Fork', '_Fork', '_Fork']"
+    assert told[1:4] == [hashlib.sha256(text).hexdigest(), "True", "ChildProcessError"]
+    assert told[4] == "['Popen', 'Popen', 'Popen']"
+    pids = told[5].split()
+    assert len(pids) == 3
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
 def test_without_processes_the_file_is_read_here(log: Path) -> None:
