@@ -38,8 +38,8 @@ def is_running(args: argparse.Namespace) -> bool:
     is_one = bool(args.target and TARGET.fullmatch(args.target)) and not is_file
     if args.target and args.target.startswith(LIKE_TARGET) and not is_one and not is_file:
         raise IbkitError(
-            f"{args.target}: neither a running job nor a file; pid:4711 is the number of a process, slurm:4711 and "
-            "slurm:4711.0 are a Slurm job and one of its steps"
+            f"{args.target}: neither a running job nor a file; pid:4711 is the number of a process, slurm:4711, "
+            "slurm:4711.0 and slurm:4711_3 are a Slurm job, one of its steps and a task of an array"
         )
     if args.hosts is not None and (not is_one or args.from_path is not None):
         raise IbkitError("--hosts is for running jobs: ibkit check-mpi-transport slurm:JOBID --hosts 'n[01-16]'")

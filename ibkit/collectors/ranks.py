@@ -11,14 +11,19 @@ from ibkit.collectors.processes import PROC
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
-from ibkit.sources.base import MISSING, Source
+from ibkit.sources.base import MISSING, CommandAnswer, Source
 
 #: A controller that does not answer (seconds).
 DEADLINE_SECONDS = 20.0
 #: Every job of the host.
 RUNNING = "running"
 #: What a target looks like. ``run:KEY`` is the run with that key (ibkit.collectors.job_processes) on any host.
-TARGET = re.compile(r"pid:[0-9]{1,10}|slurm:[0-9]{1,10}(?:[._+][0-9a-z]{1,10})?|run:[^\0]{1,400}|running", re.ASCII)
+TARGET = re.compile(
+    r"pid:[0-9]{1,10}|slurm:[0-9]{1,10}(?:[_+][0-9]{1,10})?(?:\.[0-9a-z]{1,10})?|run:[^\0]{1,400}|running", re.ASCII
+)
+
+#: What a job's number may be: its own, that of its array, that of a job of several parts.
+_JOB_NUMBERS = ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_HET_JOB_ID")
 
 #: States of proc(5) in which a process has no memory, files or environment any more.
 _ENDED = ("Z", "X", "x")
@@ -96,36 +101,53 @@ def ranks_of_process(source: Source, pid: int, processes: JobProcesses | None = 
 
 def ranks_of_slurm_job(source: Source, job: str, processes: JobProcesses | None = None) -> tuple[Ranks, ...]:
     """The runs in a Slurm job, or one of its steps (``12.0``, ``12.batch``), on this host: by the environment, else by
-    ``scontrol``. A task of an array (``12_3``) and a part of a job (``12+1``) have numbers of their own.
+    ``scontrol``. Of an array or a job of several parts (``12``) those of all; a task of an array (``12_3``) and a part
+    (``12+1``) have numbers of their own.
 
     Raises UnreadableInput where there is no process of it.
     """
     processes = processes or JobProcesses(source)
-    if "_" in job or "+" in job:
-        job = _own_number(source, job)
     number, _, step = job.partition(".")
-    found = _by_run(
-        processes,
-        [
-            one
-            for one in processes.ranks.values()
-            if one.environment.get("SLURM_JOB_ID") == number
-            and step in ("", one.environment.get("SLURM_STEP_ID", "batch"))  # what the script itself has started
-        ],
-    )
+    names: tuple[str, ...] = _JOB_NUMBERS
+    if "_" in number or "+" in number:
+        number, names = _own_number(source, number), _JOB_NUMBERS[:1]
+    of_job = [one for one in processes.ranks.values() if any(one.environment.get(name) == number for name in names)]
+    found = _by_run(processes, [one for one in of_job if step in ("", _step_of(one))])
     if found:
         return found
-    answer = source.run(("scontrol", "listpids", job), deadline_seconds=DEADLINE_SECONDS)
+    answer = source.run(("scontrol", "listpids", number), deadline_seconds=DEADLINE_SECONDS)
     if answer.failure == MISSING:
         raise UnreadableInput(f"slurm:{job}: no rank of it on this host, and scontrol is not installed here")
     rows = [row for line in answer.out.splitlines() if len(row := line.split()) >= 5 and number_of(row[0]) is not None]
+    rows = [row for row in rows if step in ("", row[2])]
     pids = [int(row[0]) for row in rows if row[4].isdigit()]
     if not pids:
-        said = next(iter(answer.err.strip().splitlines()), "it lists no task of it")
-        raise UnreadableInput(f"slurm:{job}: no process of it on this host: scontrol says: {said[:200]}")
+        steps = ", ".join(sorted({_step_of(one) for one in of_job}))
+        why = f"its ranks here are in step {steps}" if steps else _why_not_here(source, job.split(".")[0], answer)
+        raise UnreadableInput(f"slurm:{job}: no process of it on this host: {why}")
     known = _by_run(processes, [one for one in processes.ranks.values() if one.pid in pids])
     below = [pid for pid in (int(row[0]) for row in rows) if _is_below_launcher(processes, pid)]
     return known or (Ranks(dict.fromkeys(below or pids)),)
+
+
+def _step_of(rank: RankProcess) -> str:
+    """A rank's step; what a batch script itself has started is of its own step."""
+    return rank.environment.get("SLURM_STEP_ID", "batch")
+
+
+def _why_not_here(source: Source, job: str, listed: CommandAnswer) -> str:
+    """What Slurm tells of a job that has no process here."""
+    answer = source.run(("squeue", "-h", "-j", job, "-o", "%T|%r|%N"), deadline_seconds=DEADLINE_SECONDS)
+    rows = [row for line in answer.out.splitlines() if len(row := line.strip().split("|")) == 3]
+    told = dict.fromkeys(f"{state} on {nodes}" if nodes else f"{state} ({reason})" for state, reason, nodes in rows)
+    if told:
+        has_hosts = any(nodes for _, _, nodes in rows)
+        there = "; where that is another host look there, or add --hosts job" if has_hosts else ""
+        return f"squeue has it as {', '.join([*told][:3])[:200]}{there}"
+    if answer.exit_status == 0 or "Invalid job id" in answer.err:
+        return "Slurm does not list it: it has ended, or never was; give the log of a job that has ended"
+    said = next(iter(listed.err.strip().splitlines()), "it lists no task of it")
+    return f"scontrol says: {said[:200]}"
 
 
 def _is_below_launcher(processes: JobProcesses, pid: int) -> bool:

@@ -32,7 +32,7 @@ def hosts_of(source: Source, nodes: str, target: str) -> tuple[str, ...]:
         if kind != "slurm":
             raise IbkitError("--hosts job: only Slurm tells a job's nodes (slurm:JOBID); name them: --hosts 'n[01-16]'")
         answer = source.run(("squeue", "--noheader", "--jobs", job.partition(".")[0], "--format", "%N"))
-        nodes = answer.out.strip()
+        nodes = ",".join(answer.out.split())  # a line for each task of an array, each part of a job
         if not nodes:
             said = next(iter(answer.err.strip().splitlines()), answer.failure or "no node")
             raise IbkitError(f"{target}: squeue tells no nodes ({said[:200]}); name them: --hosts 'n[01-16]'")

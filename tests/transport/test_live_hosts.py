@@ -22,8 +22,9 @@ from support.proc_tree import LIMITS
 from ibkit.cli.main import main
 from ibkit.collectors.job_samples import SOCKETS, watch_job
 from ibkit.model.mpi import JobVerdict
-from ibkit.sources.base import Entry
+from ibkit.sources.base import CommandAnswer, Entry
 from ibkit.sources.recording import RecordedWatch, RecordingSource
+from ibkit.sources.remote import hosts_of
 from ibkit.sources.writer import Recorded, write_capture
 from ibkit.transport.live.verdict import judge_watches
 
@@ -551,6 +552,13 @@ def test_hosts_that_cannot_be_meant_are_refused(
 ) -> None:
     assert main(["check-mpi-transport", *words]) == 2
     assert text in capsys.readouterr().err
+
+
+def test_the_hosts_of_an_array_are_those_of_all_its_tasks() -> None:
+    """A line for each task; of one that is pending it is empty."""
+    told = CommandAnswer((), b"\nn[01-02]\nn[02-03]\n", exit_status=0)
+    here = Answers({"squeue --noheader --jobs 12 --format %N": told})
+    assert hosts_of(here, "job", "slurm:12.0") == ("n01", "n02", "n03")
 
 
 def test_hosts_that_all_fail_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -509,6 +509,63 @@ def test_a_task_of_an_array_and_a_batch_script() -> None:
         ranks_of_slurm_job(here, "12_9")
 
 
+@pytest.mark.parametrize("name", ["SLURM_ARRAY_JOB_ID", "SLURM_HET_JOB_ID"])
+def test_the_number_of_an_array_or_of_several_parts_is_all_of_them(name: str) -> None:
+    """Of an array 12 the first task to run is job 13, and 12 is its last one (Slurm 22.05)."""
+    here = source(more=f"SLURM_JOB_ID=13\0{name}=12")
+    (found,) = ranks_of_slurm_job(here, "12")
+    assert dict(found.ranks) == {89: 0, 90: 1}
+    here._commands["squeue -h -j 12_2 -o %A"] = CommandAnswer((), b"12\n", exit_status=0)
+    with pytest.raises(UnreadableInput, match="no process of it"):
+        ranks_of_slurm_job(here, "12_2")
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        (CommandAnswer((), b"PENDING|JobHeldUser|\n", exit_status=0), r"squeue has it as PENDING \(JobHeldUser\)\Z"),
+        (
+            CommandAnswer((), b"PENDING|Resources|\nRUNNING|None|n[01-04]\n", exit_status=0),
+            r"PENDING \(Resources\), RUNNING on n\[01-04\]; where that is another host look there, or add --hosts job",
+        ),
+        (CommandAnswer((), b"", exit_status=0), "Slurm does not list it: it has ended, or never was"),
+        (
+            CommandAnswer((), b"", b"slurm_load_jobs error: Invalid job id specified\n", exit_status=1),
+            "Slurm does not list it: it has ended, or never was",
+        ),
+        (
+            CommandAnswer((), b"", b"slurm_load_jobs error: Unable to contact slurm controller\n", exit_status=1),
+            "scontrol says: JobId=12 does not exist on node",
+        ),
+    ],
+)
+def test_where_a_job_is_that_has_no_process_here(listed: CommandAnswer, said: str) -> None:
+    """The words of squeue and scontrol of Slurm 22.05."""
+    here = Answers(
+        {
+            "scontrol listpids 12": CommandAnswer((), b"", b"JobId=12 does not exist on node (null).\n", exit_status=0),
+            "squeue -h -j 12 -o %T|%r|%N": listed,
+        }
+    )
+    with pytest.raises(UnreadableInput, match=said):
+        ranks_of_slurm_job(here, "12")
+
+
+def test_the_steps_that_a_job_has_here_are_told() -> None:
+    with pytest.raises(UnreadableInput, match="its ranks here are in step 0, batch"):
+        ranks_of_slurm_job(
+            Answers(
+                {"scontrol listpids 12": CommandAnswer((), b"", exit_status=0)},
+                files={
+                    "/proc/89/environ": "SLURM_PROCID=0\0SLURM_STEP_ID=0\0SLURM_JOB_ID=12",
+                    "/proc/90/environ": "PMI_RANK=0\0SLURM_JOB_ID=12",
+                },
+                folders={"/proc": [Entry("89", "folder"), Entry("90", "folder")]},
+            ),
+            "12.7",
+        )
+
+
 def test_of_somebody_elses_batch_job_the_processes_below_its_launcher_are_its_ranks() -> None:
     """scontrol lists the script as its task, and the others without a number."""
     names = {85: ("slurmstepd", 1), 86: ("slurm_script", 85), 87: ("mpirun", 86), 88: ("a.out", 87)}
