@@ -58,8 +58,8 @@ _SHAPES = re.compile(
             *(name.encode() + b"=" for name in _COUNTS | _PER_NODE),
         )
     )
-    # A line that goes on in the next one.
-    + rb"|\\(?m:\s{0,4}$)"
+    # A line that goes on in the next one; in a record of a log collector, too.
+    + rb'|\\(?m:\s{0,4}$)|\\\\(?:\\[nr]){0,2}"'
 )  # fmt: skip
 
 

@@ -4,9 +4,10 @@ PyTorch prints no transport. It tells which backend a group has (TORCH_DISTRIBUT
 DDP's settings, a line for each: torch/csrc/distributed/c10d/logger.cpp), and torchrun tells its attempts: after a
 failure, or when nodes come and go, all workers are started anew (torch/distributed/elastic/agent/server/api.py).
 vLLM and SGLang have NCCL move the GPUs' tensors beside a Gloo group that coordinates their workers (pynccl.py and
-parallel_state.py of both). The store behind MASTER_ADDR and the rendezvous are control traffic, and nothing is read of
-them. On Linux PyTorch gives
-Gloo a TCP device unless GLOO_DEVICE_TRANSPORT names another one (c10d/GlooDeviceFactory.cpp).
+parallel_state.py of both), as do Megatron and DeepSpeed; a file of theirs in a traceback tells them, a line of
+ProcessGroupNCCL.cpp a group of NCCL. The store behind MASTER_ADDR and the rendezvous are control traffic, and nothing
+is read of them. On Linux PyTorch gives Gloo a TCP device unless GLOO_DEVICE_TRANSPORT names another one
+(c10d/GlooDeviceFactory.cpp).
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ _BACKENDS = re.compile(
     r"|Distributed environment: .{0,60}\bBackend: (?P<accelerate>nccl|gloo|mpi)\b"
     r"|\bProcessGroup(?P<group>NCCL|Gloo)(?:\.cpp:\d{1,6}\].{0,200})? initialization options"
     r"|\bis using (?P<library>nccl)==\d|distributed_init_method=\S{1,200} backend=(?P<method>nccl|gloo|mpi)\b"
+    # a call that a traceback shows, or a setting that a program prints, and no list of what may be set
+    r"|\binit_process_group\(\s{0,8}(?:backend\s?=\s?)?[\"'](?P<call>nccl|gloo|mpi)[\"'](?= {0,8}[,)])"
+    r"|(?:\A|[\s(,{\"'-])(?:dist|distributed|ddp|torch|process_group)[_-]backend[\"']?(?:\s?[=:]\s?| )[\"']?"
+    r"(?P<setting>nccl|gloo)\b(?![\"']?\s?(?:[|/]|,\s?[\"']?(?:nccl|mpi|gloo)\b|or\b))"
+    r"|(?P<file>\bProcessGroupNCCL)\.cpp:\d"
 )
+#: Files of frameworks that have groups of Gloo beside NCCL's.
+_FRAME = re.compile(r"File \"\S{1,400}/(vllm|sglang|megatron|deepspeed)/")
 #: vLLM deals out the ranks of its GPUs' groups.
 _DEALT = re.compile(r"\brank \d{1,7} in world size \d{1,7} is assigned as DP rank \d")
 _RESTART = re.compile(r"(?: attempts left;|new nodes from group_rank=\d{1,6};) will restart worker group")
@@ -36,7 +44,8 @@ _SHAPES = re.compile(
         for mark in (
             b"backend_name: ", b"gloo_device_transport: ", b"gloo_socket_ifname: ", b"distributed_backend=",
             b"Backend: ", b"initialization options", b"will restart worker group", b"is using nccl==", b" backend=",
-            b" is assigned as DP rank ",
+            b" is assigned as DP rank ", b"init_process_group(", b"_backend", b"-backend", b"ProcessGroupNCCL.cpp:",
+            b"/vllm/", b"/sglang/", b"/megatron/", b"/deepspeed/",
             b"elastic_operator", b"starting workers for entrypoint",
         )
     )
@@ -59,9 +68,12 @@ def read(line: Line) -> Iterator[Backend | Setting | Attempt]:
         else:
             yield Setting(said, "gloo", name.upper(), "" if value == "N/A" else value)
     elif found := _BACKENDS.search(text):
-        yield Backend(said, NAME, next(filter(None, found.groups())).lower(), "data")
+        name = next(filter(None, found.groups())).lower().removeprefix("processgroup")
+        yield Backend(said, NAME, name, "data")
     elif _DEALT.search(text):
         yield Backend(said, "vLLM", "nccl", "data")
+    elif found := _FRAME.search(text):
+        yield Backend(said, found.group(1), "nccl", "data")
     elif _RESTART.search(text):
         yield Attempt(said)
     elif _FIRST.search(text):

@@ -36,6 +36,8 @@ def said(layer: Layer, *, with_reasons: bool = True) -> str:
     why = f" ({', '.join(reason.id for reason in layer.reasons)})" if layer.reasons and with_reasons else ""
     if layer.verdict == "none":
         return f"no data path was established, the job aborted{why}"
+    if layer.layer == "gloo" and layer.status == "undecided" and layer.verdict != "unknown":
+        return f"not decided: Gloo uses {what}, and no line tells whether it carries the data"
     if layer.verdict == "unknown":
         return f"not decided{why}"
     if layer.verdict == "mixed":

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from ibkit.model.mpi import Evidence, JobVerdict, Layer
 from ibkit.parsers.base import Problem
 from ibkit.transport import words
-from ibkit.transport.answer import combine
+from ibkit.transport.answer import beside, combine, is_carrier
 from ibkit.transport.evidence import Book, Mark
 
 _OPEN = ("unknown", "none")
@@ -46,7 +46,7 @@ def joined(
     for live in runs:
         (layer,) = live.layers
         same = [number for number, one in enumerate(told.layers) if one.layer == layer.layer]
-        if len(same) > 1 or (not same and any(one.verdict not in _OPEN for one in told.layers)):
+        if len(same) > 1 or (not same and any(one.verdict not in _OPEN and is_carrier(one) for one in told.layers)):
             return told  # which of the runs was seen, or whether the layers are two, is not known
         if same and len(runs) > 1 and layers[same[0]].verdict in _OPEN:
             said = ", then ".join(one.verdict for one in runs)
@@ -62,6 +62,7 @@ def joined(
         else:
             layers[same[0]] = settled
             problems += contradiction
+    layers = [beside(layer, layers) for layer in layers]
     return combine(told.target, layers, book, [*told.problems, *problems])
 
 
@@ -101,6 +102,8 @@ def _settled(told: Layer, seen: Layer, evidence: Sequence[Evidence]) -> tuple[La
         if told.status == "aborted":  # the verdict is what it used until then
             return kept, []
         return kept._replace(status=seen.status, reasons=told.reasons or seen.reasons), []
+    if not is_carrier(told) and told.verdict == seen.verdict:
+        return told._replace(status=seen.status, reasons=told.reasons or seen.reasons, next_step=None), []
     if told.verdict in ("mixed", seen.verdict):
         return told, []
     if seen.verdict != "shm" and words.combine((told.verdict, seen.verdict)) == told.verdict:

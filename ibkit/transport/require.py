@@ -8,6 +8,7 @@ cannot be decided; one that was aborted before it moved anything fails.
 from __future__ import annotations
 
 from ibkit.model.mpi import JobVerdict, Layer
+from ibkit.transport.answer import is_carrier
 from ibkit.transport.words import LINK_LAYERS
 
 #: What can be required.
@@ -21,7 +22,7 @@ def met(answer: JobVerdict, wanted: str) -> bool | None:
     """
     carriers = [layer for layer in answer.layers if layer.layer != "gloo"] or list(answer.layers)
     between = [layer for layer in carriers if layer.verdict != "shm"]
-    answers = {_layer_meets(layer, wanted) for layer in between}
+    answers = {_layer_meets(layer, wanted) if is_carrier(layer) else None for layer in between}
     if False in answers:
         return False
     return None if None in answers or not answers else True

@@ -323,6 +323,38 @@ def said(reader, text: str) -> list[tuple]:
             [(Attempt, False)],
         ),
         (torch_distributed, "MASTER_ADDR=n01", []),
+        *(
+            (torch_distributed, text, [(Backend, "PyTorch", name, "data")])
+            for text, name in (
+                ("    dist.init_process_group('gloo', rank=0)", "gloo"),
+                ('  torch.distributed.init_process_group(backend="nccl")', "nccl"),
+                ("Namespace(data='/d', dist_backend='gloo', seed=None)", "gloo"),
+                ('{"distributed_backend": "nccl", "lr": 0.1}', "nccl"),
+                ("+ python train.py --dist-backend gloo --epochs 2", "gloo"),
+                ("ddp_backend: gloo", "gloo"),
+                (
+                    "[rank2]:[W1201 10:00:00.1 ProcessGroupNCCL.cpp:1262] Warning: destroy_process_group() was not",
+                    "nccl",
+                ),
+            )
+        ),
+        *(
+            (torch_distributed, text, [])
+            for text in (
+                'dist.init_process_group("gloo" if not cuda else "nccl")',
+                "dist.init_process_group(args.backend)",
+                "  --dist-backend gloo or nccl",
+                "  --dist-backend {nccl,gloo}",
+                "dist_backend: gloo|nccl",
+                "dist_backend=gloo, nccl or mpi",
+                "group = dist.new_group(backend='gloo')",
+            )
+        ),
+        (
+            torch_distributed,
+            'File "/opt/venv/lib/python3.12/site-packages/sglang/srt/utils.py", line 7, in broadcast_pyobj',
+            [(Backend, "sglang", "nccl", "data")],
+        ),
     ],
 )
 def test_what_a_line_says(reader, text: str, found: list[tuple]) -> None:

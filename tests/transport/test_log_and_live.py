@@ -192,3 +192,19 @@ def test_ob1_on_one_host_is_no_line_about_the_path() -> None:
     assert (found.verdict, found.status) == ("tcp", "fallback")
     agreed = joined(told, [seen("shm")])
     assert (agreed.verdict, agreed.status) == ("shm", "as-expected")
+
+
+def test_gloo_that_was_seen_to_carry_the_data() -> None:
+    told = answer("tcp", "undecided", layer="gloo")
+    found = joined(told, [seen("tcp", "by-configuration", layer="gloo")])
+    assert (found.verdict, found.status, found.next_step) == ("tcp", "by-configuration", None)
+
+
+def test_nccl_that_was_seen_beside_gloo() -> None:
+    told = answer("tcp", "undecided", layer="gloo")
+    found = joined(told, [seen("roce", layer="nccl")])
+    assert (found.verdict, found.status) == ("roce", "as-expected")
+    assert [(one.layer, one.verdict, one.status) for one in found.layers] == [
+        ("gloo", "tcp", "as-expected"),
+        ("nccl", "roce", "as-expected"),
+    ]

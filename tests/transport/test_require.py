@@ -62,3 +62,9 @@ def test_verbs_without_a_link_layer() -> None:
 )
 def test_all_that_went_between_hosts_counts(layers: list[Layer], wanted: str, is_met: bool | None) -> None:
     assert met(answer(*layers), wanted) is is_met
+
+
+@pytest.mark.parametrize("others", [(), (layer("shm", "nccl"),)])
+def test_gloo_of_which_nobody_knows_what_it_carries_is_not_decided(others: tuple[Layer, ...]) -> None:
+    gloo = layer("tcp", "gloo")._replace(status="undecided")
+    assert met(answer(*others, gloo), "rdma") is None

@@ -2,7 +2,8 @@
 
 A Gloo context has one device and no shared memory, so that its transport is the same for all its ranks, on whatever
 hosts they are. In PyTorch on Linux it is TCP unless GLOO_DEVICE_TRANSPORT names another one, in Horovod always.
-Beside NCCL or MPI it coordinates the ranks, and nothing of it decides.
+Beside NCCL or MPI it coordinates the ranks, and nothing of it decides. NCCL may be silent, and PyTorch, vLLM and SGLang
+make groups of Gloo beside it: that Gloo connected its ranks over TCP does not show that it carries their data.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ NEXT_STEP = (
     "Gloo prints its transport only when it opens a verbs device or fails: run again with GLOO_LOG_LEVEL=INFO or "
     "TORCH_DISTRIBUTED_DEBUG=DETAIL, and keep the environment (GLOO_DEVICE_TRANSPORT, "
     "GLOO_SOCKET_IFNAME) beside the log"
+)
+CARRIER_STEP = (
+    "Gloo connected its ranks over TCP, but no line tells whether it carries the data or coordinates ranks of NCCL, "
+    "which is silent unless it is asked: run again with NCCL_DEBUG=INFO and TORCH_DISTRIBUTED_DEBUG=INFO, or keep the "
+    'line that tells the backend (init_process_group(backend="gloo")) in the log'
 )
 #: Values of GLOO_DEVICE_TRANSPORT that are TCP (c10d/GlooDeviceFactory.cpp). An unset one is told as an empty one.
 _TCP_DEVICES = frozenset(("", "TCP", "TCP_TLS", "LINUX", "UV", "LAZY_TCP"))
@@ -85,6 +91,8 @@ class Evidence:
             status = "aborted"
         elif word == "unknown":
             step = NEXT_STEP
+        elif word in ("tcp", "ipoib") and not self._carries_data():
+            status, step = "undecided", CARRIER_STEP
         elif word in ("tcp", "ipoib") and known.hosts != 1:
             status = "by-configuration"
             asked = [mark for setting, mark in self._in_force() if _asks_for_tcp(setting)]
@@ -99,6 +107,11 @@ class Evidence:
         return Layer(
             "gloo", word, status, job, NAME, None, known.names, ranks, pairs, reasons(why, book), step
         )  # fmt: skip
+
+    def _carries_data(self) -> bool:
+        """Whether tensors go by Gloo: a framework names it as its backend, or a rank gave up when Gloo lost a peer."""
+        is_lost = any(isinstance(fact, Failure) and fact.is_fatal for fact, _ in self._facts)
+        return bool(self._backends) or is_lost
 
     def _told(self, facts: Iterable[tuple[Fact, Mark]], links: Links) -> _Told:
         """The transports that lines name, each with the line that does, and its class."""

@@ -29,7 +29,7 @@ from ibkit.parsers.job_facts import (
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_scanner import MAX_FACTS
 from ibkit.parsers.nccl import NcclFact
-from ibkit.transport.answer import combine
+from ibkit.transport.answer import beside, combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.host_names import short_name
@@ -89,8 +89,6 @@ class _Heap:
         self.requeues: list[Mark] = []
         self.sizes = Sizes(job.listed)
         self.launches: list[Mark] = []
-        #: Layers by the runtimes whose lines are recognised only.
-        self.foreign: dict[str, str] = {}
         self.problems = list(job.problems)
         self.has_facts = False
         self.size = 0
@@ -147,8 +145,7 @@ class _Heap:
             case Cut():
                 (self.nccl if fact.is_nccl else self.mpi).cut(fact, file)
             case Foreign():
-                self.foreign.setdefault(fact.runtime, fact.layer)
-                if fact.layer == "mpi" and fact.runtime not in self.mpi.foreign:
+                if fact.runtime not in self.mpi.foreign:
                     self.mpi.foreign.append(fact.runtime)
             case Setting(runtime="job"):
                 self.sizes.count(fact)
@@ -216,7 +213,7 @@ class _Heap:
 
     def forget_libfabric(self) -> None:
         """Its lines say nothing of an MPI."""
-        self.foreign.pop("libfabric", None)
+        self.mpi.foreign = [runtime for runtime in self.mpi.foreign if runtime != "libfabric"]
         self.providers.forget_libfabric()
 
     def is_ucx_nccls(self) -> bool:
@@ -327,7 +324,7 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
         heap.problems.append(Problem("many-runs", text))
     silent = list(_foreign_layers(heap, layers))
     for layer in heap.gloo.layers(heap.launches, attempts, known, heap.links, book):
-        layers.append(_beside(layer, [*layers, *silent]))
+        layers.append(beside(layer, [*layers, *silent]))
     layers += silent
     heap.problems += problems
     return [_expected(layer, hosts) for layer in layers]
@@ -400,13 +397,6 @@ def _expected(layer: Layer, hosts: KnownHosts) -> Layer:
     return layer._replace(status="as-expected") if have_none else layer
 
 
-def _beside(layer: Layer, others: list[Layer]) -> Layer:
-    """Gloo beside NCCL or MPI coordinates the ranks: that it does so by TCP is as it should be."""
-    if layer.status in ("by-configuration", "undecided") and any(other.layer != "gloo" for other in others):
-        return layer._replace(status="as-expected", reasons=(), next_step=None)
-    return layer
-
-
 def _silent(heap: _Heap, runtime: str) -> tuple[str, str | None, str]:
     """The name and the version of a runtime that tells no transport, and the step that makes it: MPICH's depends on
     its release and its device.
@@ -426,12 +416,12 @@ def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
     Beside NCCL's own lines the framework's other backends, and MPI under Horovod, coordinate the ranks.
     """
     have = {layer.layer for layer in layers}
-    for spoken, layer_name in heap.foreign.items():
-        is_nccls = spoken == "libfabric" and "nccl" in have  # a plugin of NCCL's asks libfabric
-        if layer_name not in have and layer_name != "gloo" and not is_nccls:
-            have.add(layer_name)
-            name, version, step = _silent(heap, spoken)
-            yield Layer(layer_name, "unknown", "undecided", runtime=name, version=version, next_step=step)
+    # A plugin of NCCL's asks libfabric.
+    spoken = next((name for name in heap.mpi.foreign if not (name == "libfabric" and "nccl" in have)), None)
+    if spoken is not None and "mpi" not in have:
+        have.add("mpi")
+        name, version, step = _silent(heap, spoken)
+        yield Layer("mpi", "unknown", "undecided", runtime=name, version=version, next_step=step)
     for backend, _ in heap.backends:
         layer = _BACKEND_LAYERS.get(backend.name)
         if backend.purpose == "data" and layer and layer not in have and "nccl" not in have:
