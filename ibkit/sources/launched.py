@@ -7,6 +7,7 @@ ends it. Its output goes into unnamed temporary files, so that a job may print m
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import signal
@@ -131,7 +132,26 @@ def _start(argv: Sequence[str], variables: Mapping[str, str], *, own_group: bool
             process_group=0 if own_group else None,
         )
     except (OSError, ValueError) as error:  # ValueError: a NUL in a word
-        raise UnreadableInput(f"{argv[0]}: cannot be started: {getattr(error, 'strerror', None) or error}") from error
+        said = getattr(error, "strerror", None) or error
+        raise UnreadableInput(f"{argv[0]}: cannot be started: {said}{_why_not(argv[0], error)}") from error
+
+
+def _why_not(name: str, error: OSError | ValueError) -> str:
+    """What the kernel's word is about (execve(2)), and the mend."""
+    number = getattr(error, "errno", None)
+    if number == errno.ENOEXEC:
+        return f"; a script needs a first line such as #!/bin/bash, or its shell: bash {name}"
+    if number == errno.EACCES and os.path.isdir(name):
+        return "; it is a folder"
+    if number == errno.EACCES and os.path.exists(name) and not os.access(name, os.X_OK):
+        return f"; it is not executable: chmod +x {name}"
+    if number != errno.ENOENT:
+        return ""
+    if os.path.exists(name) and "/" in name:
+        return "; it is there, and the interpreter of its first line, or its loader, is not"
+    if " " in name:
+        return "; a command line stands behind -- as words of its own, without quotes around all of it"
+    return "" if "/" in name else "; no program of this name is on the PATH"
 
 
 class _Forwarder:

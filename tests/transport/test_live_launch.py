@@ -167,6 +167,35 @@ def test_what_does_not_start_is_said() -> None:
         launch(["/no/such/mpirun"], {}, lambda _: None, lambda _: None)
 
 
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        ("echo 1\n", 0o755, "a script needs a first line such as #!/bin/bash"),
+        ("#!/bin/sh\n", 0o644, "Permission denied; it is not executable: chmod"),
+        ("#!/no/such/interpreter\n", 0o755, "it is there, and the interpreter of its first line"),
+        (None, 0o755, "Permission denied; it is a folder"),
+    ],
+)
+def test_why_a_program_does_not_start_is_said(text: str | None, mode: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "job"
+    path.mkdir() if text is None else path.write_text(text)
+    path.chmod(mode)
+    with pytest.raises(UnreadableInput, match=said):
+        launch([str(path)], {}, lambda _: None, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no-such-program", "no program of this name is on the PATH"),
+        ("mpirun -np 2 ./a.out", "as words of its own, without quotes"),
+    ],
+)
+def test_what_is_not_there_is_said_to_be_missing(name: str, said: str) -> None:
+    with pytest.raises(UnreadableInput, match=said):
+        launch([name], {}, lambda _: None, lambda _: None)
+
+
 def test_a_job_without_a_reader_learns_it_and_is_not_killed() -> None:
     def broken(_: bytes) -> None:
         raise BrokenPipeError
