@@ -157,11 +157,10 @@ class SharedMemory(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """A line of a runtime that has no name in its other lines, or that no reader reads."""
+    """A line of an MPI or of libfabric, which is known by it whatever else it says."""
 
     said: Said
     runtime: str
-    layer: str
 
 
 class Cut(NamedTuple):

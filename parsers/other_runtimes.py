@@ -13,20 +13,15 @@ from collections.abc import Iterator
 from ibkit.parsers.job_facts import Failure, Foreign, Said, Version
 from ibkit.parsers.log_lines import IGNORE, KEEP, ONCE, Line, shape
 
-#: The mark, the runtime, the layer.
 _MARKS = (
-    (r"MPI startup\(\): |Intel\(R\) MPI Library", "Intel MPI", "mpi"),
-    (r"MVAPICH2?-\d|\bMV2_\w+ |\[[^\[\]\s]{1,253}:mpi_rank_\d{1,7}\]\[", "MVAPICH", "mpi"),
-    (
-        r"==== Capability set configuration ====|==== UCX netmod Capability ====|MPIR_CVAR_|MPICH Version",
-        "MPICH",
-        "mpi",
-    ),
-    (r"provider: [^,]{1,60}, score = ", "MPICH", "mpi"),
-    (r"CRAY MPICH version \d", "Cray MPICH", "mpi"),
-    (r"libfabric:(?:\d+:)?[^\s:]{1,60}:", "libfabric", "mpi"),
+    (r"MPI startup\(\): |Intel\(R\) MPI Library", "Intel MPI"),
+    (r"MVAPICH2?-\d|\bMV2_\w+ |\[[^\[\]\s]{1,253}:mpi_rank_\d{1,7}\]\[", "MVAPICH"),
+    (r"==== Capability set configuration ====|==== UCX netmod Capability ====|MPIR_CVAR_|MPICH Version", "MPICH"),
+    (r"provider: [^,]{1,60}, score = ", "MPICH"),
+    (r"CRAY MPICH version \d", "Cray MPICH"),
+    (r"libfabric:(?:\d+:)?[^\s:]{1,60}:", "libfabric"),
 )
-_PATTERNS = tuple((re.compile(mark), runtime, layer) for mark, runtime, layer in _MARKS)
+_PATTERNS = tuple((re.compile(mark), runtime) for mark, runtime in _MARKS)
 #: As mpichversion tells it, and from 5.0 on the summary (src/mpi/init/init_util.c).
 _VERSION = re.compile(r"MPICH Version:\s{1,20}(\d[\w.]{0,20})|\AMPICH (\d\.[\w.]{1,18}) - \S{1,40} - ")
 #: MPICH 4 names the function internal_Init, older ones PMPI_Init or MPI_Init.
@@ -67,7 +62,7 @@ def read(line: Line) -> Iterator[Foreign | Version | Failure]:
         yield Version(said, "MPICH", found.group(1) or found.group(2))
     if _INIT_FAILED.search(line.text):
         yield Failure(said, "mpich", "init-failed", True)
-    for pattern, runtime, layer in _PATTERNS:
+    for pattern, runtime in _PATTERNS:
         if pattern.search(line.text):
-            yield Foreign(said, runtime, layer)
+            yield Foreign(said, runtime)
             return

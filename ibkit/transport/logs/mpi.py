@@ -201,6 +201,7 @@ class Evidence:
         self.versions: list[tuple[str, str, Mark]] = []
         self.settings: list[tuple[Setting, Mark]] = []
         self.failures: list[tuple[Failure, Mark]] = []
+        #: The runtimes whose lines are recognised only, in the order that they spoke first.
         self.foreign: list[str] = []
         self.providers: list[tuple[str, Mark]] = []
         #: What psm3 stands on, by host.

@@ -20,6 +20,7 @@ from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.mpi import Evidence, MpiProcess, first_versions
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
 from ibkit.transport.logs.mpi_runs import Parts
+from ibkit.transport.logs.several_mpis import is_openmpi
 from ibkit.transport.logs.sizes import Known
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import (
@@ -187,7 +188,7 @@ class Run:
     def _runtime(self) -> tuple[str | None, str | None]:
         versions = first_versions(self._evidence.versions)
         foreign = self._evidence.foreign
-        if "Open MPI" in versions or self._is_openmpi():
+        if "Open MPI" in versions or self._is_openmpis():
             return "Open MPI", versions.get("Open MPI")
         if any(failure.runtime == "mvapich2" for failure, _ in self._parts.failures):
             return "MVAPICH2", versions.get("MVAPICH2")
@@ -200,12 +201,12 @@ class Run:
         is_ucx |= any(failure.runtime == "ucx" for failure, _ in self._parts.failures)
         return ("UCX" if is_ucx else None), versions.get("UCX")
 
-    def _is_openmpi(self) -> bool:
-        processes, tables, failures, _ = self._parts
+    def _is_openmpis(self) -> bool:
+        """Whether it is Open MPI's: also where its processes tell no more than which modules they have."""
         return (
-            bool(tables)
-            or any(p.pml or p.btls or p.support or p.openib or p.components for p in processes)
-            or any(failure.runtime == "ompi" for failure, _ in failures)
+            is_openmpi(self._parts)
+            or any(process.components for process in self._parts.processes)
+            or any(failure.runtime == "ompi" for failure, _ in self._parts.failures)
         )
 
     def _verdict(self, book: Book) -> _Answer:
