@@ -11,7 +11,7 @@ _NAMES = {
     "InfiniBand or RoCE)", "opa": "Omni-Path", "efa": "EFA", "slingshot": "Slingshot", "ipoib": "TCP over InfiniBand "
     "(IPoIB)", "tcp": "TCP", "shm": "shared memory",
 }  # fmt: skip
-LAYERS = {"mpi": "MPI", "nccl": "NCCL", "gloo": "Gloo"}
+LAYERS = {"mpi": "MPI", "nccl": "NCCL", "gloo": "Gloo", "tasks": "tasks"}
 
 
 def sentence(answer: JobVerdict, *, with_reasons: bool = True) -> str:
@@ -26,8 +26,12 @@ def sentence(answer: JobVerdict, *, with_reasons: bool = True) -> str:
 
 def _title(layer: Layer, layers: Iterable[Layer]) -> str:
     name = LAYERS.get(layer.layer, layer.layer)
-    has_runs = any(other.job != layer.job for other in layers if other.layer == layer.layer)
-    return f"{name} (run {layer.job})" if has_runs else name
+    return f"{name} (run {layer.job})" if has_runs(layer, layers) else name
+
+
+def has_runs(layer: Layer, layers: Iterable[Layer]) -> bool:
+    """Whether the layer is one of several runs, so that it goes by its number."""
+    return any(other.job != layer.job for other in layers if other.layer == layer.layer)
 
 
 def said(layer: Layer, *, with_reasons: bool = True) -> str:

@@ -61,8 +61,8 @@ class Reason(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One independent data path of one job: ``layer`` is mpi, nccl or gloo. ``remarks`` spoil nothing (peermem).
-    ``process`` is a job of running processes by its first one: ``pid:4711``.
+    """One independent data path of one job: ``layer`` is mpi, nccl or gloo, or tasks that have no library of any.
+    ``remarks`` spoil nothing (peermem). ``process`` is a job of running processes by its first one: ``pid:4711``.
     """
 
     layer: str

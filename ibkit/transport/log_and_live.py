@@ -18,6 +18,7 @@ from ibkit.transport.answer import beside, combine, is_carrier
 from ibkit.transport.evidence import Book, Mark
 
 _OPEN = ("unknown", "none")
+_OWN = {"tasks": "mpi"}
 _DECIDING = ("path", "selection")
 #: The process that has printed a line of Open MPI (``[n01:4711]``), UCX (``[17...] [n01:4711:0]``) or NCCL
 #: (``n01:4711:4720 [0]``).
@@ -45,7 +46,8 @@ def joined(
     layers = list(told.layers)
     for live in runs:
         (layer,) = live.layers
-        same = [number for number, one in enumerate(told.layers) if one.layer == layer.layer]
+        # A program that MPI is linked into has no library of it.
+        same = [n for n, one in enumerate(told.layers) if one.layer in (layer.layer, _OWN.get(layer.layer))]
         if len(same) > 1 or (not same and any(one.verdict not in _OPEN and is_carrier(one) for one in told.layers)):
             return told  # which of the runs was seen, or whether the layers are two, is not known
         if same and len(runs) > 1 and layers[same[0]].verdict in _OPEN:

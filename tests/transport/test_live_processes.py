@@ -641,6 +641,8 @@ def test_a_real_job_is_watched(tmp_path: Path, mpi: str, launcher: str, verdict:
         ("/usr/lib/libmpi.so.12", "mpi", None, "tcp"),  # Intel MPI's and MVAPICH's, too
         ("/opt/nccl/libnccl.so.2", "nccl", "NCCL", "unknown"),  # NVLink leaves no trace, and Gloo uses TCP beside it
         ("/usr/lib/libmpi.so.40\n/opt/nccl/libnccl.so.2", "mpi", "NCCL", "unknown"),
+        ("/usr/lib/libucp.so.0", "mpi", None, "tcp"),
+        ("", "tasks", None, "tcp"),  # whatever moves it
     ],
 )
 def test_what_the_ranks_have_loaded(libraries: str, layer: str, runtime: str | None, verdict: str) -> None:
@@ -649,6 +651,19 @@ def test_what_the_ranks_have_loaded(libraries: str, layer: str, runtime: str | N
         one._files = {**one._files, "/proc/89/maps": libraries, "/proc/90/maps": libraries}
     answer = judged(*moments)
     assert (answer.layers[0].layer, answer.layers[0].runtime, answer.verdict) == (layer, runtime, verdict)
+
+
+def test_tasks_without_any_library_are_not_called_a_job_of_mpi() -> None:
+    """`srun sleep 60`, and a shell whose program has not begun: Slurm gives both a rank."""
+    files = {"/proc/89/maps": "", "/proc/90/maps": ""}
+    idle = source()
+    idle._files = {**idle._files, **files}
+    answer = judged(idle, idle)
+    assert (answer.layers[0].layer, answer.verdict, answer.status) == ("tasks", "unknown", "undecided")
+    assert "no library of MPI, NCCL, Gloo or RDMA is loaded" in (answer.next_step or "")
+    assert "tasks (2 ranks; nodea): unknown, undecided" in lines(answer)
+    idle._files.pop("/proc/90/maps")  # whose may not be seen is not said to have none
+    assert judged(idle, idle).layers[0].layer == "mpi"
 
 
 def free_port() -> int:

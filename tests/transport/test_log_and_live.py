@@ -43,6 +43,11 @@ def test_what_the_output_leaves_open_is_what_was_seen() -> None:
     assert [one.evidence_class for one in found.evidence] == ["process"]
 
 
+def test_an_mpi_that_is_linked_into_the_program_shows_no_library() -> None:
+    found = joined(answer("unknown", "undecided"), [seen("tcp", "fallback", "tasks")])
+    assert [(one.layer, one.verdict, one.status) for one in found.layers] == [("mpi", "tcp", "fallback")]
+
+
 def test_an_output_that_says_nothing_at_all() -> None:
     found = joined(JobVerdict("job", "unknown", "undecided", (), (), "give more"), [seen("ib")])
     assert (found.verdict, found.status, len(found.layers)) == ("ib", "as-expected", 1)

@@ -15,6 +15,8 @@ _NCCL = ("libnccl.", "librccl.")
 _RUNTIMES = (("libopen-pal", "Open MPI"), ("libmpich.", "MPICH"), ("libnccl.", "NCCL"), ("librccl.", "RCCL"))
 #: PyTorch's own, which Gloo is a part of. Ranks that torch's variables tell have no MPI, though Debian's links one.
 _GLOO = ("libgloo", "libtorch_cpu")
+#: Ranks that have no library of these or of RDMA: what a launcher has started need be no program of MPI.
+TASKS = "tasks"
 #: A meeting point that each host has for itself: these are jobs of their own.
 _OF_ONE_HOST = tuple(f"{TORCH}{address}:" for address in ("localhost", "127.0.0.1", "::1", "[::1]"))
 
@@ -25,17 +27,18 @@ def jobs_of(watches: Sequence[JobWatch]) -> list[LiveJob]:
 
 
 class LiveJob:
-    """One job on the hosts that were looked at. ``layer`` is the data path that its ranks' libraries are; ``is_whole``
-    tells whether each rank was seen, on one host; ``problems`` say why not, where that is odd.
+    """One job on the hosts that were looked at. ``layer`` is the data path that its ranks' libraries are, or ``tasks``;
+    ``is_whole`` tells whether each rank was seen, on one host; ``problems`` say why not, where that is odd.
     """
 
     def __init__(self, number: int, parts: Sequence[Part]) -> None:
         self.number = number
         self.parts = parts
         self.problems: list[Problem] = []
-        libraries = tuple(_libraries(parts))
+        found = tuple(_libraries(parts))
+        libraries = tuple(name for names in found for name in names or ())
         self.has_nccl = any(name.startswith(_NCCL) for name in libraries)
-        self.layer = self._layer_name(libraries)
+        self.layer = self._layer_name(libraries, is_seen=None not in found)
         self.runtime = self._runtime(libraries)
         sizes = {part.ranks.size for part in parts}
         self.size = sizes.pop() if len(sizes) == 1 else None
@@ -69,7 +72,9 @@ class LiveJob:
             self.problems.append(Problem("contradiction", text))
         return not twice and self.size is not None and set(places) == set(range(self.size))
 
-    def _layer_name(self, libraries: Sequence[str]) -> str:
+    def _layer_name(self, libraries: Sequence[str], *, is_seen: bool) -> str:
+        if is_seen and not libraries:
+            return TASKS
         if self.parts[0].ranks.key.startswith(TORCH) and not self.has_nccl:
             return "gloo" if any(name.startswith(_GLOO) for name in libraries) else "mpi"
         if any(name.startswith(_MPI) for name in libraries):
@@ -107,9 +112,10 @@ def _is_same(parts: Sequence[Part], part: Part) -> bool:
     return mine.size is not None and mine.size == theirs.size and not taken & {*mine.ranks.values(), None}
 
 
-def _libraries(parts: Sequence[Part]) -> Iterator[str]:
-    """The names of the ranks' libraries of RDMA and MPI."""
+def _libraries(parts: Sequence[Part]) -> Iterator[list[str] | None]:
+    """The names of each rank's libraries of RDMA and MPI; None where these were not seen."""
     for part in parts:
         for pid in part.ranks.ranks:
             facts = part.watch.facts.get(pid)
-            yield from (library.rpartition("/")[2] for library in (facts.libraries if facts else None) or ())
+            seen = facts.libraries if facts else None
+            yield None if seen is None else [library.rpartition("/")[2] for library in seen]

@@ -51,7 +51,7 @@ def asked_for_tcp(part: Part, layer: str, *, is_one_host: bool) -> list[Mark]:
     found = list(settings_of(part))
     if layer == "nccl":
         return [mark for setting, mark in found if leaves_sockets(setting)]
-    if layer != "mpi":
+    if layer == "gloo":
         return []
     by_ucx = [mark for setting, mark in found if leaves_tcp_to_ucx(setting)] if uses_ucx(part) else []
     return [*by_ucx, *_asked_of_openmpi(part, found, is_one_host=is_one_host)]

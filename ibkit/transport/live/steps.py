@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ibkit.model.node_set import natural
-from ibkit.transport.live.jobs import LiveJob
+from ibkit.transport.live.jobs import TASKS, LiveJob
 from ibkit.transport.live.moves import CONNECTED, Part, grown_bytes, is_loopback
 
 OTHER_SOCKETS = (
@@ -65,9 +65,14 @@ def next_step(job: LiveJob) -> str:
     if hidden and not as_root:  # without CAP_SYS_PTRACE, or in a user namespace
         as_root = " as the host's own root, outside of any container,"
     hosts = "" if job.is_whole else ", on each of the job's hosts (--hosts)"
+    what = "nothing moved in the window that can be seen and proves it"
+    if job.layer == TASKS:
+        what = (
+            "no library of MPI, NCCL, Gloo or RDMA is loaded in these processes, and nothing was seen to move: "
+            "a program without one has no transport, and one that is linked into the program shows itself by what moves"
+        )
     return (
-        f"nothing moved in the window that can be seen and proves it: look again{as_root} while the ranks communicate, "
-        f"with a longer --window{hosts}, or give the job's log"
+        f"{what}: look again{as_root} while the ranks communicate, with a longer --window{hosts}, or give the job's log"
     )
 
 
