@@ -5,8 +5,7 @@ from __future__ import annotations
 from ibkit.display import clean
 from ibkit.model.host_matrix import Matrix, fold
 from ibkit.model.mpi import Layer
-from ibkit.model.node_set import can_fold, natural
-from ibkit.model.node_set import fold as fold_names
+from ibkit.model.node_set import natural, short_names
 from ibkit.transport.words import RDMA
 
 #: Characters of a set of hosts' names.
@@ -46,7 +45,7 @@ def name_of_groups(matrix: Matrix, numbers: list[int]) -> str:
     else:
         hosts = tuple(host for number in numbers for host in matrix.groups[number].hosts)
         hosts = tuple(sorted(hosts, key=natural))
-        name = fold_names(hosts) if all(map(can_fold, hosts)) else ",".join(hosts)
+        name = ",".join(short_names(hosts))
     name = clean(name, 4096)
     return name if len(name) <= _MAX_NAME else f"{clean(hosts[0])} and {len(hosts) - 1:,} more hosts"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ibkit.model.ids import PKey
-from ibkit.model.node_set import can_fold, folded, natural
+from ibkit.model.node_set import natural, short_names
 from ibkit.model.partitions import (
     MAX_GROUPS,
     Group,
@@ -105,9 +105,7 @@ def folded_names(ports: Iterable[PortKeys]) -> list[str]:
         sets.setdefault((before, behind), []).append(middle)
     texts = []
     for (before, behind), parts in sets.items():
-        foldable = [part for part in parts if can_fold(part)]
-        odd = sorted({part for part in parts if not can_fold(part)})
-        texts += [f"{before}{part}{behind}" for part in folded(foldable) + odd]
+        texts += [f"{before}{part}{behind}" for part in short_names(parts)]
     return sorted(texts, key=natural)
 
 

@@ -126,11 +126,8 @@ class _Sum:
 
 
 def _group(hosts: list[str]) -> Group:
-    """A group by its hosts; a name that means something else in a short form stands for itself."""
     hosts.sort(key=node_set.natural)
-    plain = [host for host in hosts if node_set.can_fold(host)]
-    names = [node_set.fold(plain)] if plain else []
-    return Group(",".join([*names, *(host for host in hosts if not node_set.can_fold(host))]), tuple(hosts))
+    return Group(",".join(node_set.short_names(hosts)), tuple(hosts))
 
 
 def _possible(groups: tuple[Group, ...] | list[Group], row: int, column: int) -> int:

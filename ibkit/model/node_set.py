@@ -73,6 +73,16 @@ def folded(names: Iterable[str]) -> list[str]:
     return ["".join(_written(parts)) for parts in sets]
 
 
+def short_names(names: Iterable[str]) -> list[str]:
+    """The parts of the short form of any names. One that cannot stand in it is a part of its own, behind the others.
+
+    >>> short_names(["n2", "n1", "leaf 7"])
+    ['n[1-2]', 'leaf 7']
+    """
+    ordered = sorted(set(names), key=natural)
+    return folded(filter(can_fold, ordered)) + [name for name in ordered if not can_fold(name)]
+
+
 def can_fold(name: str) -> bool:
     """Whether it can stand in a short form."""
     return bool(name) and not _MARKS.search(name)

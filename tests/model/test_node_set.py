@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ibkit.model.node_set import BadNodeSet, can_fold, expand, fold
+from ibkit.model.node_set import BadNodeSet, can_fold, expand, fold, short_names
 
 #: Names as sites give them: one or two numbers, padded or not, among letters and marks.
 NAMES = st.builds(
@@ -57,6 +57,10 @@ def test_expand(short: str, names: list[str]) -> None:
 def test_fold(names: list[str], short: str) -> None:
     assert fold(names) == short
     assert set(expand(short) if short else ()) == set(names)
+
+
+def test_names_that_cannot_stand_in_a_short_form_are_parts_of_their_own() -> None:
+    assert short_names(["n[2", "n10", "a b", "n1", "n2", "n1"]) == ["n[1-2,10]", "a b", "n[2"]
 
 
 @given(st.lists(NAMES, max_size=40))

@@ -12,15 +12,16 @@ from support.tui_scenes import site, small_job
 from ibkit.collectors.running_jobs import RunningJob
 from ibkit.export.mpi_sentence import sentence
 from ibkit.model.host_matrix import fold
-from ibkit.model.mpi import STATUSES, VERDICTS, JobVerdict, Layer, Pair
+from ibkit.model.mpi import STATUSES, VERDICTS, Evidence, JobVerdict, Layer, Pair
 from ibkit.sources.opening import open_site
 from ibkit.tui.app import IbkitApp
 from ibkit.tui.snapshot import ASKED_JOB, FABRIC, MANAGERS, RUNNING, Part, Task, read_all
 from ibkit.tui.view import matrix
 from ibkit.tui.view.excerpt import excerpt_of
-from ibkit.tui.view.job import STATUS_LEVELS, notices, page
+from ibkit.tui.view.job import STATUS_LEVELS, evidence_rows, notices, page
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN
 from ibkit.tui.view.lines import plain
+from ibkit.tui.view.table import fit
 
 JOBS = Path(__file__).parent.parent.parent / "fixtures" / "jobs"
 FAT_TREE = Path(__file__).parent.parent.parent / "fixtures" / "fat-tree"
@@ -65,6 +66,28 @@ def test_layers_of_several_jobs_are_told_apart() -> None:
     text = "\n".join(map(plain, page(JobVerdict("x", "mixed", "fallback", layers))))
     assert "job 1, mpi  InfiniBand, as expected" in text
     assert "job 2, nccl  TCP, not RDMA: a fall-back" in text
+
+
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [
+        (("n2", "n1"), "2: n2, n1"),
+        (tuple(f"n{number:04}" for number in range(1, 1281)), "1,280: n[0001-1280]"),
+        (tuple("abcdefghij"), "10: a, b, c, d, e, f, g, h and 2 more"),
+    ],
+)
+def test_many_hosts_are_told_in_short(hosts: tuple[str, ...], told: str) -> None:
+    layer = Layer("mpi", "ib", "as-expected", hosts=hosts)
+    text = "\n".join(map(plain, page(JobVerdict("x", "ib", "as-expected", (layer,)))))
+    assert f"hosts    {told}" in text
+
+
+@pytest.mark.parametrize(("available", "where"), [(75, 24), (115, 36)])
+def test_a_place_that_is_a_command_of_a_host_has_room(available: int, where: int) -> None:
+    """Its line is told in full below the table; the place is 36 cells wide."""
+    seen = Evidence(1, "process", "/sys/class/infiniband/mlx5_0/ports/1", 0, "x" * 90, "n01", 0, "ib")
+    table = evidence_rows([seen])
+    assert [slot.width for slot in fit(table, available) if table.columns[slot.column].title == "Where"] == [where]
 
 
 def layer_of(*pairs: Pair) -> Layer:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ibkit.export.mpi_sentence import said, sentence
 from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
+from ibkit.model.node_set import short_names
 from ibkit.tui.view import matrix
 from ibkit.tui.view.level import CRITICAL, INFO, OK, UNKNOWN, WARNING, word
 from ibkit.tui.view.lines import BLANK, Line, facts, line, marked, span
@@ -23,14 +24,16 @@ STATUS_LEVELS = {
     "fallback": CRITICAL,
     "aborted": CRITICAL,
 }
+#: More hosts of a layer are told in short, and of what that leaves no more than so many.
+MAX_NAMES = 8
 EVIDENCE_COLUMNS = (
     Column("#", right=True),
     Column("Class", drop=1),
-    Column("Where", flexible=True, least=14),
+    Column("Where", flexible=True, least=24),
     Column("Host", drop=3, unknown=""),
     Column("Rank", right=True, drop=4, unknown=""),
     Column("Transport", drop=2, unknown=""),
-    Column("Line", flexible=True, least=30),
+    Column("Line", flexible=True, least=24, turn=1),
 )
 
 
@@ -61,10 +64,9 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
     lines = [marked(level, span(f"{job}{layer.layer}", "heading"))]
     if len(verdict.layers) > 1:
         lines = [(*lines[0], span(f"  {said(layer, with_reasons=False)}", word(level)))]
-    hosts = ", ".join(layer.hosts[:8]) + (f" and {len(layer.hosts) - 8} more" if len(layer.hosts) > 8 else "")
     about: list[tuple[str, object]] = [("runtime", runtime)]
     if layer.hosts:
-        about.append(("hosts", f"{len(layer.hosts)}: {hosts}"))
+        about.append(("hosts", f"{len(layer.hosts):,}: {_few(layer.hosts)}"))
     if layer.ranks is not None:
         about.append(("ranks", layer.ranks))
     why: list[tuple[str, object]] = [pair for reason in layer.reasons for pair in _reason(reason)]
@@ -72,6 +74,13 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
         why.append(("next step", layer.next_step))
     told = facts([*about, *why], indent="   ")
     return [*lines, *told[: len(about)], *matrix.drawn(fold(layer)), *told[len(about) :]]
+
+
+def _few(hosts: Sequence[str]) -> str:
+    """Some hosts: each one by its name, many in their short form."""
+    names = hosts if len(hosts) <= MAX_NAMES else short_names(hosts)
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _reason(reason: Reason) -> list[tuple[str, object]]:
