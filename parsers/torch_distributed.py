@@ -15,10 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Attempt, Backend, Said, Setting
+from ibkit.parsers.job_facts import Attempt, Backend, Failure, Said, Setting
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 
 NAME = "PyTorch"
+#: Detail of a death after which torchrun starts the workers anew: the attempt has failed, and the job goes on.
+RESTARTED = "restarted"
 _DDP = re.compile(r"(backend_name|gloo_device_transport|gloo_socket_ifname): (\S{1,200})\s*\Z")
 _BACKENDS = re.compile(
     r"\bdistributed_backend=(?P<lightning>nccl|gloo|mpi)\b"
@@ -35,7 +37,7 @@ _BACKENDS = re.compile(
 _FRAME = re.compile(r"File \"\S{1,400}/(vllm|sglang|megatron|deepspeed)/")
 #: vLLM deals out the ranks of its GPUs' groups.
 _DEALT = re.compile(r"\brank \d{1,7} in world size \d{1,7} is assigned as DP rank \d")
-_RESTART = re.compile(r"(?: attempts left;|new nodes from group_rank=\d{1,6};) will restart worker group")
+_RESTART = re.compile(r"(?:(?P<failed> attempts left;)|new nodes from group_rank=\d{1,6};) will restart worker group")
 _FIRST = re.compile(r"Starting elastic_operator with launch configs|\] starting workers for entrypoint: ")
 
 _SHAPES = re.compile(
@@ -57,7 +59,7 @@ def worth(form: bytes) -> int:
     return CONTEXT if _SHAPES.search(form) else IGNORE
 
 
-def read(line: Line) -> Iterator[Backend | Setting | Attempt]:
+def read(line: Line) -> Iterator[Backend | Setting | Failure | Attempt]:
     """What the line says. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     text = line.text
@@ -74,7 +76,9 @@ def read(line: Line) -> Iterator[Backend | Setting | Attempt]:
         yield Backend(said, "vLLM", "nccl", "data")
     elif found := _FRAME.search(text):
         yield Backend(said, found.group(1), "nccl", "data")
-    elif _RESTART.search(text):
+    elif found := _RESTART.search(text):
+        if found["failed"]:
+            yield Failure(said, "job", "died", True, detail=RESTARTED)
         yield Attempt(said)
     elif _FIRST.search(text):
         yield Attempt(said, True)

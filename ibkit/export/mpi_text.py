@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ibkit.display import clean, counted
-from ibkit.export.mpi_sentence import LAYERS, sentence
+from ibkit.export.mpi_sentence import LAYERS, has_runs, sentence
 from ibkit.export.mpi_steps import layer_step, name_of_groups
 from ibkit.model.host_matrix import Cell, Matrix, fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
@@ -42,7 +42,7 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
     quoted: set[str] = set()
     for layer in answer.layers[:_SHOWN_LAYERS]:
         yield "", 0
-        yield _heading(layer, several=len(answer.layers) > 1), 4
+        yield _heading(layer, answer.layers), 4
         matrix = fold(layer)
         for text in _table(matrix, layer):
             yield text, 6
@@ -70,13 +70,13 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
         yield f"more about {'it' if len(ids) == 1 else 'them'}: ibkit check-mpi-transport --explain {ids[0]}", 2
 
 
-def _heading(layer: Layer, *, several: bool) -> str:
+def _heading(layer: Layer, layers: Sequence[Layer]) -> str:
     """What ran where. Of several, running jobs go by a process of theirs, runs of a log by their number."""
     runtime = clean(" ".join(word for word in (layer.runtime, layer.version) if word))
     name = runtime or LAYERS.get(layer.layer, layer.layer)
-    run = f" run {layer.job}" if layer.job > 1 else ""
+    run = f" run {layer.job}" if has_runs(layer, layers) else ""
     if layer.process is not None:
-        run = f" job {clean(layer.process)}" if several else ""
+        run = f" job {clean(layer.process)}" if len(layers) > 1 else ""
     ranks = "ranks not known" if layer.ranks is None else f"{layer.ranks:,} rank{'s' if layer.ranks != 1 else ''}"
     if not layer.hosts:
         hosts = "hosts not known"

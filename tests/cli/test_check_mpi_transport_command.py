@@ -72,6 +72,16 @@ def test_the_first_line_is_the_verdict(
     assert words in out.splitlines()[0]
 
 
+def test_each_of_several_runs_goes_by_its_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(text(nccl_lines(), nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xd")))
+    _, out, _ = run(capsys, str(path))
+    assert [line.split(" (")[0].split(" ", 2)[2] for line in out.splitlines() if " ranks; " in line] == [
+        "run 1",
+        "run 2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -320,6 +320,11 @@ def said(reader, text: str) -> list[tuple]:
             torch_distributed,
             "I1202 agent/server/api.py:899] [default] Worker group FAILED. 3/3 attempts left; "
             "will restart worker group",
+            [(Failure, "job", "died", True, None, None, "restarted"), (Attempt, False)],
+        ),
+        (
+            torch_distributed,
+            "[default] Detected 1 new nodes from group_rank=0; will restart worker group",
             [(Attempt, False)],
         ),
         (torch_distributed, "MASTER_ADDR=n01", []),

@@ -15,6 +15,7 @@ from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import Failure, Said, Setting
 from ibkit.parsers.nccl import PINNING_CALLS
+from ibkit.parsers.torch_distributed import RESTARTED
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import short_name
@@ -167,6 +168,11 @@ class _Run:
         number = self._evidence.numbers.get((host, pid)) if pid is not None else None
         return number in self._set if number is not None else self._place.holds(mark)
 
+    def _is_of_its_attempt(self, mark: Mark) -> bool:
+        """Whether an elastic launcher's word about an attempt is about this run's."""
+        number = self._judge.attempts.number
+        return number(mark) in {number(self._peers.process(n).first) for n in self._peers.numbers}
+
     def _settings(self) -> list[tuple[Setting, Mark]]:
         return in_force(self._own_settings())
 
@@ -191,7 +197,7 @@ class _Run:
         failures = [
             (f, self._placed(m, f.said))
             for f, m in self._evidence.failures
-            if self._is_mine(m, f.said.host, f.said.pid)
+            if self._is_mine(m, f.said.host, f.said.pid) and (f.detail != RESTARTED or self._is_of_its_attempt(m))
         ]
         if verdict == "unknown" and not any(channel.is_network for channel, _ in self._peers.channels):
             verdict = self._broken_path(failures, book)

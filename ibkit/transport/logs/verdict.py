@@ -29,6 +29,7 @@ from ibkit.parsers.job_facts import (
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_scanner import MAX_FACTS
 from ibkit.parsers.nccl import NcclFact
+from ibkit.parsers.torch_distributed import RESTARTED
 from ibkit.transport.answer import beside, combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
@@ -265,7 +266,11 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     others = [_layers(other, read_hosts(job.hosts, other.links), Book()) for other in whole]
     for other in others:
         layers = list(agreed(layers, other))
-    ends = [(failure, mark) for failure, mark in heap.mpi.failures if failure.runtime == "job"]
+    ends = [
+        (failure, mark)
+        for failure, mark in heap.mpi.failures
+        if failure.runtime == "job" and failure.detail != RESTARTED
+    ]
     if not layers:
         heard = [(failure, mark) for failure, mark in heap.mpi.failures if failure.topic == "tcp-module"]
         layers = _ended_layers(ends) or _connected_layers(heard)
