@@ -124,7 +124,8 @@ class Peers:
 
     def nodes(self) -> tuple[int | None, list[Mark]]:
         """How many nodes the run's largest communicator has, if its ranks tell and agree, and the lines."""
-        told = [found for n in self.numbers if (found := self.process(n).nodes.get(self.ranks or 0))]
+        ranks = self.ranks or 0
+        told = [found for n in self.numbers if (found := self.process(n).nodes.get(ranks))]
         counts = {count for found in told for count in found}
         return (counts.pop() if len(counts) == 1 else None), [mark for found in told for mark in found.values()]
 
