@@ -32,13 +32,15 @@ class Setting(NamedTuple):
     """A variable or parameter that is set: by the runtime's own word, in an environment dump or on a command line.
 
     MCA parameters are named without ``OMPI_MCA_``; ``runtime`` is who reads it: nccl, ucx, ompi, intel, ofi
-    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes).
+    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes). ``is_weak``: it stands in a parameter
+    file; the environment and command lines go before it.
     """
 
     said: Said
     runtime: str
     name: str
     value: str
+    is_weak: bool = False
 
 
 class Allocation(NamedTuple):

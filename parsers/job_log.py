@@ -13,6 +13,7 @@ from ibkit.parsers import (
     job_ends,
     job_settings,
     libfabric,
+    mca_parameters,
     mpich,
     mvapich2,
     nccl,
@@ -93,7 +94,7 @@ _MAX_SHAPES = 10_000
 #: Readers for which each line stands alone.
 _STATELESS = (
     verbs_messages, mpich, mvapich2, libfabric, psm3, gloo, horovod, torch_distributed, other_runtimes,
-    job_ends,
+    job_ends, mca_parameters,
 )  # fmt: skip
 
 
@@ -316,6 +317,9 @@ _ANCHORS = Needles(
         b"DAPL", b"Device", b"=ch3:", b"handle_cqe",
         b"Opened fabric",
         b"-mca ", b"Fatal error", b"Configure options",
+        # Open MPI's parameter files, ompi_info
+        b"btl =", b"btl=", b"btl\t", b"pml =", b"pml=", b"pml\t", b'tl" (current', b'pml" (current', b"btl:value:",
+        b"pml:value:",
         # how it ended
         b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed",
         b"slurmstepd", b"remote daemon", b"more daemons", b"E daemon has", b"enough slots",

@@ -36,7 +36,7 @@ def facts(text: str) -> list[object]:
 
 
 def settings(text: str) -> list[tuple[str, str, str]]:
-    return [fact[1:] for fact in facts(text) if isinstance(fact, Setting)]
+    return [fact[1:4] for fact in facts(text) if isinstance(fact, Setting)]
 
 
 def test_no_telling_line_is_passed_over_by_the_quick_search() -> None:

@@ -13,9 +13,20 @@ def in_force(settings: Iterable[tuple[Setting, Mark]]) -> list[tuple[Setting, Ma
 
     What processes say of their own environment counts for more than a script or a file, which they may not have been
     given: UCX prints all of its variables, the others those that they read. In one file the last value of a name
-    counts, as a shell sets it.
+    counts, as a shell sets it. Parameter files count where nothing else sets the name, and where they agree: which of
+    them is read first no line tells.
     """
     settings = list(settings)
+    strong = {setting.name for setting, _ in settings if not setting.is_weak}
+    in_files: dict[str, set[str]] = {}
+    for setting, _ in settings:
+        if setting.is_weak:
+            in_files.setdefault(setting.name, set()).add(setting.value)
+    settings = [
+        (setting, mark)
+        for setting, mark in settings
+        if not setting.is_weak or (setting.name not in strong and len(in_files[setting.name]) == 1)
+    ]
     own: dict[str, set[str]] = {}
     has_all = set()
     last: dict[tuple[int, str], int] = {}
