@@ -20,6 +20,7 @@ BENCHMARKS = (
     "path",
     "check",
     "judge_log",
+    "large_job",
     "watch_job",
     "resolve",
     "tui",
