@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ibkit.collectors.absence import NO_DEVICE
 from ibkit.collectors.consumers import command_of
 from ibkit.collectors.hca import collect_hcas
+from ibkit.collectors.openmpi_modules import Modules, openmpi_modules
 from ibkit.collectors.openmpi_parameters import Parameter, openmpi_parameters
 from ibkit.collectors.pci import rdma_adapters
 from ibkit.collectors.processes import PROC, mapped_libraries
@@ -65,7 +66,8 @@ class JobWatch(NamedTuple):
     ``owners`` are the processes of the jobs' ranks by the ids of their threads; ``contexts`` the ids that have each
     RDMA device open, None where nobody could list them; ``lacks_hca`` tells whether there is none, not even one
     without a driver; ``facts`` are by process; ``network`` is the network namespace that sockets and interfaces are of;
-    ``parameters`` are those of Open MPI's files, by each job's first process; ``by_root``: root looked.
+    ``parameters`` are those of Open MPI's files, by each job's first process, ``modules`` what its installation has;
+    ``by_root``: root looked.
     """
 
     host: str
@@ -84,6 +86,7 @@ class JobWatch(NamedTuple):
     problems: tuple[Problem, ...] = ()
     parameters: Mapping[int, tuple[Parameter, ...]] = {}
     by_root: bool = False
+    modules: Mapping[int, Modules] = {}
 
 
 def watch_job(
@@ -119,6 +122,8 @@ def watch_job(
     )
     with_maps = set().union(*(_with_maps(before, after, owners, job.ranks) for job in jobs))
     facts = {pid: _facts(first, pid, networks[pid], maps=pid in with_maps, limits=bool(hcas.hcas)) for pid in pids}
+    # Why it is not RDMA is asked where there is some.
+    modules = {min(job.ranks): found for job in jobs if hcas.hcas and (found := _modules(first, job, facts))}
     fabrics = tuple(name for name in first.list("/dev").names if name.startswith(_NO_VERBS))
     problems = [*(problem for job in jobs for problem in job.problems), *before.problems, *_second(before, after)]
     problems += _ended(first, later, pids)
@@ -131,14 +136,23 @@ def watch_job(
     return JobWatch(
         host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
         facts, tuple(problems), {min(job.ranks): _parameters(first, job, facts) for job in jobs},
-        by_root,
+        by_root, modules,
     )  # fmt: skip
 
 
 def _parameters(source: Source, job: Ranks, facts: Mapping[int, RankFacts]) -> tuple[Parameter, ...]:
     """Of the job's first process whose libraries were seen: a shell has none."""
-    seen = next(((pid, libraries) for pid in sorted(job.ranks) if (libraries := facts[pid].libraries)), None)
+    seen = _with_libraries(job, facts)
     return openmpi_parameters(source, *seen, job.environment) if seen else ()
+
+
+def _modules(source: Source, job: Ranks, facts: Mapping[int, RankFacts]) -> Modules | None:
+    seen = _with_libraries(job, facts)
+    return openmpi_modules(source, *seen, job.environment) if seen else None
+
+
+def _with_libraries(job: Ranks, facts: Mapping[int, RankFacts]) -> tuple[int, tuple[str, ...]] | None:
+    return next(((pid, libraries) for pid in sorted(job.ranks) if (libraries := facts[pid].libraries)), None)
 
 
 def window_for(processes: int) -> float:

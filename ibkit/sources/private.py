@@ -21,7 +21,8 @@ _VARIABLE = re.compile(
     rb"|(?:OMPI_COMM_WORLD_(?:LOCAL_)?|PMI_|PMIX_|MV2_COMM_WORLD_)(?:RANK|SIZE)=|(?:WORLD_SIZE|RANK|LOCAL_RANK|PMIX_NAMESPACE)="
     rb"|SLURM_(?:JOB_ID|ARRAY_JOB_ID|HET_JOB_ID|PROCID|LOCALID|NODEID|NTASKS|STEP_ID|STEP_NUM_TASKS)=|PBS_JOBID=|LSB_JOBID="
     rb"|MASTER_(?:ADDR|PORT)=|TORCHELASTIC_RUN_ID=|MPIR_CVAR_(?:CH4_|OFI_|UCX_|NOLOCAL|ODD_EVEN)[A-Z0-9_]*="
-    rb"|GLOO_(?:SOCKET_IFNAME|DEVICE_TRANSPORT)=|OMPI_MCA_mca_(?:base_)?param_files=|OPAL_PREFIX="
+    rb"|GLOO_(?:SOCKET_IFNAME|DEVICE_TRANSPORT)=|OMPI_MCA_mca_(?:base_)?(?:param_files|component_path)="
+    rb"|OPAL_(?:PREFIX|LIBDIR|PKGLIBDIR)="
 )
 _OPENMPI = re.compile(rb"(?:\A|\0)OMPI_COMM_WORLD_RANK=")
 #: Open MPI's parameter files as a process sees them: what a link in its root leads to is nobody's business.

@@ -356,6 +356,37 @@ def test_an_ucx_without_its_module_for_verbs_is_the_reason(modules: tuple[str, .
     assert [reason.id for reason in answer.layers[0].reasons] == ids
 
 
+@pytest.mark.parametrize(
+    ("folder", "more", "library", "variable", "ids"),
+    [
+        ("openmpi", (), "", "", ["nobuild"]),
+        ("openmpi3", ("pml_cm", "btl_vader"), "", "", ["nobuild"]),
+        ("openmpi", ("pml_ucx",), "", "", []),
+        ("openmpi", ("mtl_ofi",), "", "", []),
+        ("openmpi", ("btl_new",), "", "", []),
+        ("openmpi", (), "/usr/lib64/libucp.so.0", "", []),  # pml ucx is built into libmpi
+        ("openmpi", (), "", "OMPI_MCA_mca_base_component_path=/opt/more", []),
+        ("lib", (), "", "", []),  # Open MPI 5: all modules are in its libraries
+    ],
+)
+def test_an_open_mpi_without_any_module_for_rdma_is_the_reason(
+    folder: str, more: tuple[str, ...], library: str, variable: str, ids: list[str]
+) -> None:
+    """The names are those of Open MPI 4.1's files."""
+    hosts = talking("eth0", hca=True)
+    one = hosts[0]
+    one.files["/proc/89/environ"] += f"\0HOME=/home/u\0{variable}"
+    one.files["/proc/89/maps"] = f"/opt/mpi/lib/libmpi.so.40.30.4\n/opt/mpi/lib/libopen-pal.so.40.30.2\n{library}"
+    names = ("btl_self", "btl_tcp", "pml_ob1", *more)
+    one.folders[f"/proc/89/root/opt/mpi/lib/{folder}"] = [Entry(f"mca_{name}.so", "file") for name in names]
+    one.folders["/proc/89/root/home/u/.openmpi/components"] = "ENOENT"
+    answer = judged(*hosts)
+    assert (answer.verdict, answer.status) == ("tcp", "fallback")
+    assert [reason.id for reason in answer.layers[0].reasons] == ids
+    one.folders["/proc/89/root/home/u/.openmpi/components"] = "EACCES"  # a user's own modules, perhaps
+    assert judged(*hosts).layers[0].reasons == ()
+
+
 def test_ports_that_are_down_are_the_reason() -> None:
     hosts = talking("eth0", hca=True)
     hosts[0].files[f"{SYS}/ports/1/state"] = "1: DOWN\n"

@@ -19,6 +19,22 @@ from ibkit.transport.settings import (
 _NO_VERBS_BYTES = 64 << 10
 _UCX = "/libucp"
 _UCX_MODULE, _UCX_VERBS = "libuct_", "libuct_ib"
+#: Open MPI's modules for messages that move them by memory or TCP, or by another module.
+_NO_RDMA = frozenset(
+    (
+        "btl_self",
+        "btl_sm",
+        "btl_smcuda",
+        "btl_tcp",
+        "btl_vader",
+        "pml_bfo",
+        "pml_cm",
+        "pml_monitoring",
+        "pml_ob1",
+        "pml_v",
+    )
+)
+_RDMA_LIBRARIES = ("libibverbs", "librdmacm", "libucp", "libuct", "libfabric", "libpsm", "libmxm")
 #: Of each kind of evidence a line for so many ranks.
 _SHOWN = 5
 
@@ -95,11 +111,28 @@ def reasons_of(parts: Sequence[Part]) -> Marks:
                 found.setdefault("noport", []).append((Mark(0, row, place, text, part.host, None), "failure"))
             continue
         if any(port.state == "Active" for _, port in ports):
+            if (without := _without_modules(part)) is not None:
+                found.setdefault("nobuild", []).append((without, "candidate"))
             talking = {move.pid for move in part.tcp} or {*part.ranks.ranks}  # not a helper in a container of its own
             for pid in sorted(talking):
                 for id, mark in of_rank(part, pid, part.ranks.ranks[pid]):
                     found.setdefault(id, []).append((mark, "failure"))
     return {id: marks[:_SHOWN] for id, marks in found.items()}
+
+
+def _without_modules(part: Part) -> Mark | None:
+    """An installation of Open MPI that has nothing for RDMA: none of its modules is for it, and no rank has one of the
+    libraries that such a module needs, which might be built into Open MPI's own.
+    """
+    modules = part.watch.modules.get(min(part.ranks.ranks))
+    if modules is None or not _NO_RDMA.issuperset(modules.names):
+        return None
+    facts = (part.watch.facts.get(pid) for pid in part.ranks.ranks)
+    loaded = {library.rpartition("/")[2] for one in facts if one for library in one.libraries or ()}
+    if any(name.startswith(_RDMA_LIBRARIES) for name in loaded):
+        return None
+    text = f"modules of this Open MPI: {', '.join(modules.names)}; none is for RDMA"
+    return Mark(0, 0, part.place(modules.folder), text[:MAX_TEXT], part.host, None)
 
 
 def of_rank(part: Part, pid: int, rank: int | None) -> Iterator[tuple[str, Mark]]:
