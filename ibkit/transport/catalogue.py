@@ -707,10 +707,13 @@ ENTRIES = (
     ),
     Entry(
         "gid",
-        "the GID that was used does not work: a wrong index, VLAN, or a network namespace that does not own it",
+        "the peer's GID was not reached from the one that was used: a wrong index or VLAN, a network namespace that "
+        "does not own it, or a peer that did not answer",
         "RoCE addresses a port by one of its GIDs, which belongs to an address of the port's interface. An index "
         "of the wrong version or VLAN, or one whose interface is in another network namespace (a pod), fails when "
-        "the queue pair is connected, or the packets never arrive.",
+        "the queue pair is connected, or the packets never arrive. The kernel looks up the peer's Ethernet address "
+        "then: `Connection timed out` is a peer that did not answer, whose port may be down, `Network is unreachable` "
+        "an address without a route, `No such device` a GID without an interface here.",
         (
             "Call to ibv_modify_qp failed with error No such device",
             "ibv_modify_qp failed with error Connection timed out",
@@ -724,6 +727,9 @@ ENTRIES = (
                 "index, RoCE version and interface of each GID",
             ),
             Check("ip addr", "where the rank runs: the address that the GID is made of must be there"),
+            Check(
+                "ping -I IFACE ADDRESS; ip neigh show ADDRESS", "whether the peer's address answers on that interface"
+            ),
         ),
         (
             Fix(
@@ -755,7 +761,7 @@ ENTRIES = (
             ),
         ),
         (
-            "kernel Documentation/infiniband and drivers/infiniband/core/roce_gid_mgmt.c",
+            "kernel Documentation/infiniband and drivers/infiniband/core: roce_gid_mgmt.c, addr.c, verbs.c",
             "docs.nvidia.com/deeplearning/nccl, Environment Variables",
             "NVIDIA/nccl#925",
         ),

@@ -149,6 +149,20 @@ def test_what_is_to_be_looked_at_where_the_end_has_no_reason(failed: str, word: 
 # -- who is there
 
 
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [(", local GID index 3, local GID ::ffff:10.0.0.1, remote GID ::ffff:10.0.0.2", "10.0.0.2"), ("", "ADDRESS")],
+)
+def test_a_peer_whose_roce_address_does_not_answer(told: str, address: str) -> None:
+    """The channel lines before it tell what was to be connected, and are no paths."""
+    failed = f"gx1:100:120 [0] misc/ibvwrap.cc:3 NCCL WARN Call to ibv_modify_qp failed with error Connection timed out{told}"
+    answer = judged(text(connected("gx1", 0)[:4], connected("gx2", 1)[:4], ["", failed]))
+    layer = layer_of(answer, "nccl")
+    assert (answer.verdict, answer.status, reason_ids(layer)) == ("none", "aborted", ["gid"])
+    assert f"`ip neigh show {address}`" in (layer.next_step or "")
+    assert "path" not in {one.evidence_class for one in answer.evidence}
+
+
 def test_one_nvlink_domain_of_two_hosts_needs_no_network() -> None:
     lines = [
         line

@@ -48,6 +48,11 @@ _LOOK_AFTER = {
     "connect": "a rank could not be reached by TCP, over which NCCL makes its connections: look for that rank's own "
     "error first, then whether the interface that NCCL took reaches all hosts (NCCL_SOCKET_IFNAME, firewalls)",
 }
+_NO_ANSWER_STEP = (
+    "the kernel asked for the Ethernet address of {peer} and nobody answered: on the host of the line look at `ping -I "
+    "IFACE {address}` and `ip neigh show {address}`, with the interface of the GID; a peer's port that is down (`ibkit "
+    "status` on both hosts), a VLAN or GID index that differs, and a router or firewall between them all fit"
+)
 _UNTOLD_ERROR = (
     "NCCL did not print why {call} failed, a later version does: mostly it is the limit on locked memory (Max locked "
     "memory in /proc/PID/limits of a rank; in a container --ulimit memlock=-1 and IPC_LOCK), else resources of the HCA"
@@ -193,21 +198,22 @@ class _Run:
 
     def layer(self, book: Book) -> Layer:
         """The run's layer."""
-        verdict, pairs, step = self._verdict(book)
         failures = [
             (f, self._placed(m, f.said))
             for f, m in self._evidence.failures
             if self._is_mine(m, f.said.host, f.said.pid) and (f.detail != RESTARTED or self._is_of_its_attempt(m))
         ]
+        ends = list(self._not_made_good(failures))
+        if self._has_no_path(failures, ends):
+            verdict, pairs, step = "none", (), None
+            self._cite_intended(book)
+        else:
+            verdict, pairs, step = self._verdict(book)
         if verdict == "unknown" and not any(channel.is_network for channel, _ in self._peers.channels):
             verdict = self._broken_path(failures, book)
-        ends = list(self._not_made_good(failures))
         for _, mark in ends[:2]:
             book.cite(mark, "failure")
         has_ended = any(failure.topic != "died" for failure, _ in ends)
-        is_at_setup = any(failure.topic in _AT_SETUP for failure, _ in ends)
-        if is_at_setup and not self._was_connected() and not any(f.topic in _OF_A_PATH for f, _ in failures):
-            verdict, pairs, step = "none", (), None
         if verdict not in ("unknown", "none", "shm"):
             self._cite_kinds(book)
         status, why, look = self._status(verdict, failures, has_ended)
@@ -222,6 +228,18 @@ class _Run:
             reasons(why, book), (step or look) if status == "undecided" else look,
             reasons(self._remarks(failures), book) if verdict in _VERBS else (),
         )  # fmt: skip
+
+    def _has_no_path(self, failures: Sequence[tuple[Failure, Mark]], ends: Sequence[tuple[Failure, Mark]]) -> bool:
+        """Whether the run ended before anything was connected: its channel lines tell what it was about to connect."""
+        is_at_setup = any(failure.topic in _AT_SETUP for failure, _ in ends)
+        return is_at_setup and not self._was_connected() and not any(f.topic in _OF_A_PATH for f, _ in failures)
+
+    def _cite_intended(self, book: Book) -> None:
+        """Two channel lines of networks that were not connected."""
+        channels = [(channel, mark) for channel, mark in self._peers.channels if channel.is_network]
+        for channel, mark in channels[:2]:
+            word = self._networks.word(channel.process, channel.network or "", channel.device)
+            book.cite(mark, "candidate", word)
 
     def _cite_kinds(self, book: Book) -> None:
         """The lines that make the networks' names words, for each word that of two hosts: a channel line tells neither
@@ -241,7 +259,15 @@ class _Run:
 
     @staticmethod
     def _look_after(ends: Sequence[tuple[Failure, Mark]], why: Why) -> str | None:
-        """What to look at after the failures that ended the run, if no line proves a reason."""
+        """What to look at after the failures that ended the run, if no line proves a reason, or one leaves several
+        causes.
+        """
+        for failure, mark in ends:
+            if "gid" in why and failure.topic == "gid" and _NO_ANSWER in mark.text:
+                found = _PEER_GID.search(mark.text)
+                address = found.group(1) if found else None
+                peer = f"the peer's GID, {address}," if address else "the peer's GID"
+                return _NO_ANSWER_STEP.format(peer=peer, address=address or "ADDRESS")
         for failure, mark in () if why else ends:
             if failure.topic == "verbs-call" and failure.detail in PINNING_CALLS and " with error " not in mark.text:
                 return _UNTOLD_ERROR.format(call=failure.detail)
@@ -544,6 +570,8 @@ class _Run:
                 "ulimit -l unlimited" in line.text for line in self._judge.launches
             ):
                 reason = None  # the ranks were started with that limit lifted: some other memory is short
+            elif failure.topic == "gid" and _NO_ANSWER in mark.text and self._links() == {"IB"}:
+                reason = None  # InfiniBand looks nothing up: it was the HCA that did not answer
             elif failure.topic == "retry-exceeded" and self._is_roce() and self._is_at_start(failure):
                 reason = "gid"  # of a connection that worked before it says nothing: the peer may be gone
             if reason:
@@ -562,8 +590,11 @@ class _Run:
         marks = [(mark, "candidate") for failure, mark in failures if failure.topic == "no-peer-memory"]
         return {"peermem": marks} if marks else {}
 
+    def _links(self) -> set[str]:
+        return {link for n in self._peers.numbers for link in self._peers.process(n).links}
+
     def _is_roce(self) -> bool:
-        return {link for n in self._peers.numbers for link in self._peers.process(n).links} == {"RoCE"}
+        return self._links() == {"RoCE"}
 
     def _wanted_device(self) -> Mark | None:
         """NCCL_IB_HCA names devices: then the user expects them."""
@@ -625,6 +656,10 @@ _AT_SETUP = frozenset(
 _OF_A_PATH = frozenset(("retry-exceeded", "completion-error"))
 _VERBS = frozenset(("ib", "roce", "rdma"))
 _BY_SOCKETS = frozenset(("tcp", "ipoib"))
+#: ETIMEDOUT of ibv_modify_qp: the kernel did not learn the peer's Ethernet address (drivers/infiniband/core/addr.c).
+_NO_ANSWER = "Connection timed out"
+#: The address that a GID of the peer is made of.
+_PEER_GID = re.compile(r"\bremote GID ::ffff:(\d{1,3}(?:\.\d{1,3}){3})\b")
 #: The start of NET or COLLNET in a channel line.
 _TO_NETWORK = re.compile(r" via [NC]")
 #: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.
