@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require",
         choices=WORDS,
-        help="exit status 0 only if all that went between hosts was this (rdma: ib, roce or iwarp), 1 if not, "
-        "3 if that is not known or nothing did; for prologs and CI",
+        help="exit status 0 only if all that went between hosts was this (rdma: ib, roce or iwarp), all was read and "
+        "no rank was silent; 1 if not, or the job aborted; 3 if that is not known or nothing did; for prologs and CI",
     )
     parser.add_argument(
         "--explain", nargs="?", const="", metavar="ID", help="tell what a reason means, and end; without ID list them"

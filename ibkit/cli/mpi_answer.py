@@ -7,14 +7,15 @@ import os
 import sys
 from typing import TextIO
 
-from ibkit.cli.output import note, print_csv, print_json, print_problems
+from ibkit.cli.output import note, print_csv, print_json, print_problems, problem_line
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
 from ibkit.export.mpi_reasons import explained, explained_lines, list_lines, reasons_document, reasons_page
+from ibkit.export.mpi_sentence import title
 from ibkit.export.mpi_text import lines
 from ibkit.model.mpi import JobVerdict
 from ibkit.transport.catalogue import BY_ID, ENTRIES
-from ibkit.transport.require import met
+from ibkit.transport.require import hidden, met, undecided
 
 _EXIT_OF = {"as-expected": EXIT_OK, "undecided": EXIT_UNDECIDED}
 _EXIT_OF_REQUIREMENT = {True: EXIT_OK, False: EXIT_FINDING, None: EXIT_UNDECIDED}
@@ -35,8 +36,9 @@ def tell(args: argparse.Namespace, answer: JobVerdict, *, for_people: TextIO | N
     print_problems(answer.problems)
     if not wanted:
         return _EXIT_OF.get(answer.status, EXIT_FINDING)
-    note(f"--require {wanted} {_REQUIREMENT[is_met]}: the verdict is {answer.verdict}{_why_open(answer, is_met)}")
-    return EXIT_FINDING if answer.status == "aborted" else _EXIT_OF_REQUIREMENT[is_met]
+    why = _why_open(answer, wanted) if is_met is None else ", and the job aborted" * (answer.status == "aborted")
+    note(f"--require {wanted} {_REQUIREMENT[is_met]}: the verdict is {answer.verdict}{why}")
+    return _EXIT_OF_REQUIREMENT[is_met]
 
 
 def explain(args: argparse.Namespace) -> int:
@@ -57,12 +59,20 @@ def explain(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _why_open(answer: JobVerdict, is_met: bool | None) -> str:
-    if is_met is not None:
-        return ", and the job aborted" if answer.status == "aborted" and is_met else ""
+def _why_open(answer: JobVerdict, wanted: str) -> str:
+    """What is missing of a requirement that cannot be decided."""
     if answer.verdict == "shm":
         return ", nothing went between hosts: give the job two hosts"
-    return ", which does not show the link layer" if answer.verdict == "rdma" else ""
+    if found := undecided(answer, wanted):
+        why = "it does not show the link layer" if found[0].verdict == "rdma" else "it is not decided"
+        if len(answer.layers) == 1:
+            return f", {why}" if found[0].verdict == "rdma" else ""
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return f", but as for {title(found[0], answer.layers)}{more} {why}"
+    if missing := hidden(answer):
+        more = f" (and {len(missing) - 1} more problems)" if len(missing) > 1 else ""
+        return f", but not everything was seen: {problem_line(missing[0])}{more}"
+    return ""
 
 
 def _width(stream: TextIO) -> int | None:

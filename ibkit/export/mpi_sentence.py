@@ -20,11 +20,12 @@ def sentence(answer: JobVerdict, *, with_reasons: bool = True) -> str:
         return "unknown: no line of it tells a transport"
     if len({(layer.verdict, layer.status) for layer in answer.layers}) == 1:
         return said(answer.layers[0], with_reasons=with_reasons)
-    parts = (f"{_title(layer, answer.layers)}: {said(layer, with_reasons=with_reasons)}" for layer in answer.layers)
+    parts = (f"{title(layer, answer.layers)}: {said(layer, with_reasons=with_reasons)}" for layer in answer.layers)
     return "; ".join(parts)
 
 
-def _title(layer: Layer, layers: Iterable[Layer]) -> str:
+def title(layer: Layer, layers: Iterable[Layer]) -> str:
+    """``NCCL``, or ``NCCL (run 2)`` where there are several."""
     name = LAYERS.get(layer.layer, layer.layer)
     return f"{name} (run {layer.job})" if has_runs(layer, layers) else name
 

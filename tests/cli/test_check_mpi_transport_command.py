@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import subprocess
@@ -324,6 +325,62 @@ def test_the_exit_status_of_a_requirement(
     jsonschema.validate(document, SCHEMA)
     assert (found, document["require"]) == (status, {"wanted": wanted, "met": is_met})
     assert f"--require {wanted} " in err
+
+
+UNDECIDED_RUN = text(nccl_lines(network=None, before=("NET/IB : Using [0]mlx5_0:1/IB",), pid=500, comm_id="0xd"))
+
+
+def packed(content: str, cut: int) -> bytes:
+    """As gzip, without its last bytes."""
+    data = gzip.compress(content.encode())
+    return data[: len(data) - cut]
+
+
+def test_a_requirement_is_not_met_by_a_part_of_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log.gz"
+    path.write_bytes(packed(text(nccl_lines()), 0))
+    assert run(capsys, str(path), "--require", "ib")[0] == 0
+    path.write_bytes(packed(text(nccl_lines()), 4))
+    assert run(capsys, str(path))[0] == 0, "the verdict is of what was read"
+    status, _, err = run(capsys, str(path), "--require", "ib")
+    assert status == 3
+    assert "--require ib cannot be decided: the verdict is ib, but not everything was seen: " in err
+    assert "not read to its end" in err.splitlines()[-1]
+    assert run(capsys, str(path), "--require", "roce")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("fixture", "met"),
+    [
+        ("bare-nccl-ib", None),
+        ("nccl-tests-header-and-channels-of-pids", True),
+        ("ucx-1.13-two-hosts-one-log-missing", None),
+    ],
+)
+def test_a_requirement_is_not_met_by_some_of_the_ranks(
+    capsys: pytest.CaptureFixture[str], fixture: str, met: bool | None
+) -> None:
+    status, out, err = run(capsys, str(ROOT / "fixtures/jobs" / fixture / "job.log"), "--require", "rdma", "--json")
+    assert (status, json.loads(out)["require"]["met"]) == ({True: 0, None: 3}[met], met)
+    assert (met is None) == ("ranks said nothing" in err.splitlines()[-1])
+
+
+def test_a_requirement_names_the_run_that_is_not_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(text(nccl_lines()) + UNDECIDED_RUN)
+    status, _, err = run(capsys, str(path), "--require", "ib")
+    told = "--require ib cannot be decided: the verdict is ib, but as for NCCL (run 2) it is not decided"
+    assert (status, err.splitlines()[-1]) == (3, f"ibkit: {told}")
+
+
+def test_an_aborted_job_meets_no_requirement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    end = "srun: error: n01: task 0: Exited with exit code 1\n"
+    path.write_text(text(nccl_lines()) + end)
+    status, out, err = run(capsys, str(path), "--require", "ib", "--json")
+    assert json.loads(out)["status"] == "aborted"
+    assert (status, json.loads(out)["require"]["met"]) == (1, False)
+    assert "--require ib is not met: the verdict is ib, and the job aborted" in err
 
 
 def test_what_cannot_be_required(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ibkit.model.mpi import JobVerdict, Layer, Pair
-from ibkit.transport.require import WORDS, met
+from ibkit.parsers.base import Problem
+from ibkit.transport.require import WORDS, met, undecided
 
 
 def answer(*layers: Layer) -> JobVerdict:
@@ -68,3 +69,32 @@ def test_all_that_went_between_hosts_counts(layers: list[Layer], wanted: str, is
 def test_gloo_of_which_nobody_knows_what_it_carries_is_not_decided(others: tuple[Layer, ...]) -> None:
     gloo = layer("tcp", "gloo")._replace(status="undecided")
     assert met(answer(*others, gloo), "rdma") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_met"),
+    [("unreadable", None), ("silent-ranks", None), ("host-failed", None), ("contradiction", None), ("many-files", None),
+     ("many-pairs", True), ("many-channels", True), ("many-runs", True)],
+)  # fmt: skip
+def test_what_was_not_seen_leaves_it_open_and_saves_nothing(kind: str, is_met: bool | None) -> None:
+    problems = (Problem("many-pairs", "x"), Problem(kind, "x"))
+    assert met(answer(layer("ib", "nccl"))._replace(problems=problems), "ib") is is_met
+    assert met(answer(layer("ib", "nccl"))._replace(problems=problems), "roce") is False
+
+
+@pytest.mark.parametrize(
+    ("ranks", "between", "is_met"), [(2, ("ib",), True), (3, ("ib",), None), (2, (), None), (None, ("ib",), None)]
+)
+def test_one_of_two_ranks_speaks_for_both(ranks: int | None, between: tuple[str, ...], is_met: bool | None) -> None:
+    one = layer("ib", "nccl", *between)._replace(ranks=ranks)
+    assert met(answer(one)._replace(problems=(Problem("silent-ranks", "x"),)), "ib") is is_met
+
+
+@pytest.mark.parametrize("verdict", ["ib", "unknown", "none", "shm"])
+def test_an_aborted_job_meets_nothing(verdict: str) -> None:
+    assert met(answer(layer(verdict))._replace(status="aborted"), "ib") is False
+
+
+def test_what_is_undecided_is_named() -> None:
+    of = answer(layer("ib", "nccl"), layer("unknown", "nccl")._replace(job=2), layer("shm"), layer("tcp", "gloo"))
+    assert [one.job for one in undecided(of, "ib")] == [2]
