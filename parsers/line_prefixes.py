@@ -92,7 +92,7 @@ _PASTED = (
     r"\x00{1,65536}",
     # a mail that quotes a log; grep, with the file's name or the line's number; cat -n
     r"(?:> ?){1,8}",
-    r"[\w./-]{1,120}\.(?:out|err|log|txt|conf):(?:\d{1,9}:(?! \S|\d\d:\d\d(?!:)))?",
+    r"[\w./-]{1,120}(?:\.(?:out|err|log|txt)|mca-params\.conf):(?:\d{1,9}:(?! \S|\d\d:\d\d(?!:)))?",
     r"\d{1,9}:(?=[\[<({$+@=A-Za-z\x1b\t]|-{5}|\d{4}-\d\d-)",
     r" {0,8}\d{1,9}\t",
     # the source of a page of a mail archive

@@ -382,11 +382,11 @@ class Reader:
             yield from self._read(spoken)
 
     def _spoken(self, line: Line) -> Sequence[Line]:
-        """Only lines about modules in use may be quotations: the others have more heads than this."""
-        head = _HEAD.search(line.text) if "mca: bml: " in line.text else None
+        """Only lines of a process may be quotations: what a launcher says has no head."""
+        head = _HEAD.search(line.text) or _BTL_HEAD.search(line.text)
         if head is None:
             return (line,)
-        return self._speakers.spoken(line, line.text[: head.start()], (head["host"], head["pid"]))
+        return self._speakers.spoken(line, line.text[: head.start()], (head[1], head[2]))
 
     def _read(self, line: Line) -> Iterator[OpenMpiFact]:
         text = line.text
