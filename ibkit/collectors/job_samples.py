@@ -216,19 +216,20 @@ def _leaders(before: Sample, owners: Mapping[int, int], ranks: Mapping[int, int 
 
 
 def _busiest(before: Sample, after: Sample, ranks: Mapping[int, int | None]) -> set[int]:
-    """All processes of the two ranks of this host that moved most by TCP between them: their memory maps tell whether
-    that is the job's data path, or the application's beside shared memory.
+    """All processes of the two ranks of this host that moved most by TCP between them, now or before: their memory maps
+    tell whether that is the job's data path, or the application's beside shared memory.
     """
     earlier = {(one.local, one.peer): one for one in before.sockets or ()}
-    best = 0
+    best = 0, 0
     busiest: set[int | None] = set()
     for one in after.sockets or ():
         old, far = earlier.get((one.local, one.peer)), earlier.get((one.peer, one.local))
         moved = (one.acked_bytes or 0) - (old.acked_bytes or 0 if old else 0)
-        if old is not None and far is not None and moved > best:
+        weight = moved, one.acked_bytes or 0
+        if old is not None and far is not None and weight > best:
             ends = {ranks[pid] for end in (old, far) for pid in [pid for pid in end.pids if pid in ranks][:1]}
             if len(ends) == 2:
-                best, busiest = moved, ends
+                best, busiest = weight, ends
     return {pid for pid, rank in ranks.items() if rank in busiest}
 
 

@@ -278,6 +278,36 @@ def test_sockets_whose_both_ends_are_ranks_are_tcp(interface: str, verdict: str)
     assert f"over {interface}" in answer.evidence[0].text
 
 
+@pytest.mark.parametrize(
+    ("interface", "before", "library", "is_open", "verdict"),
+    [
+        ("eth0", 20 << 20, "", False, "tcp"),
+        ("eth0", 4 << 20, "", False, "unknown"),  # acknowledged and received: 8 MiB, which may be control
+        ("ib0", 20 << 20, "", False, "unknown"),  # whether IPoIB carried it no counter tells any more
+        ("eth0", 20 << 20, "", True, "unknown"),
+        ("eth0", 20 << 20, "/usr/lib/libnccl.so.2", False, "unknown"),
+    ],
+)
+def test_sockets_that_stand_still_have_moved_what_they_count(
+    interface: str, before: int, library: str, is_open: bool, verdict: str
+) -> None:
+    hosts = talking(interface, 0, hca=True)
+    for one in hosts:
+        one.sockets = [text.replace(":1000", f":{before}") for text in one.sockets]
+        one.files["/proc/89/maps"] += f"\n{library}"
+        if is_open:
+            one.contexts = '[{"ifindex":0,"ifname":"mlx5_0","ctxn":0,"pid":89,"comm":"a.out"}]'
+    answer = judged(*hosts)
+    assert answer.verdict == verdict
+    if verdict == "tcp":
+        assert f"{2 * before} bytes until the window began" in answer.evidence[0].text
+        assert pairs(answer) == [("n1", "n2", "tcp", ((0, 1),))]
+    assert answer.problems == ()
+    hosts[1].without_hca()
+    hosts[1].files["/proc/89/environ"] = hosts[1].files["/proc/89/environ"].replace("SIZE=2", "SIZE=3")
+    assert judged(*hosts).verdict == "unknown"  # a rank is not seen
+
+
 def test_without_any_hca_tcp_is_as_expected() -> None:
     assert judged(*talking("eth0")).status == "as-expected"
 

@@ -138,6 +138,13 @@ def test_the_owners_of_sockets_come_from_the_ranks_open_files() -> None:
     assert judge_watches("pid:89", [watch]).verdict == printed.verdict == "tcp"
 
 
+def test_within_a_host_sockets_that_stand_still_are_its_data_path_where_no_memory_is_shared() -> None:
+    moved = between(20 << 20)
+    assert judged(source(sockets=moved), source(sockets=moved)).verdict == "tcp"
+    shared = source(sockets=moved, segments="00:1b 7 /dev/shm/vader_segment.nodea.1")
+    assert judged(shared, shared).verdict == "unknown"
+
+
 def test_a_barrier_is_no_data() -> None:
     assert judged(source(sockets=between(0)), source(sockets=between(2000))).verdict == "unknown"
 

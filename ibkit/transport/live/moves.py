@@ -12,6 +12,8 @@ from ibkit.parsers.ss_tcp import TcpSocket
 
 #: What barriers, heart beats and stores of a runtime send in a window stays below this (bytes, bytes a second).
 CONTROL_BYTES, CONTROL_BYTES_PER_SECOND = 1 << 16, 1 << 13
+#: Control that has gone on for days, or runs beside RDMA, is less than that (bytes).
+SURELY_DATA = 10 << 20
 #: A queue pair that sets up others, or keeps them alive, sends fewer packets.
 CONTROL_PACKETS = 16
 #: Management datagrams, ARP and the like make fewer packets on a port, in a window and in a second of it.
@@ -47,11 +49,12 @@ class PortMove(NamedTuple):
 
 
 class TcpMove(NamedTuple):
-    """A rank's socket that moved data; ``moved`` is bytes both ways."""
+    """A rank's socket that moved data; ``moved`` is bytes both ways, in the window, or all until then (``is_over``)."""
 
     pid: int
     socket: TcpSocket
     moved: int
+    is_over: bool = False
 
 
 class Part:
@@ -71,7 +74,10 @@ class Part:
         self.rdma = tuple(self._rdma())
         self._move_of = {id(move.after): move for move in self.rdma}
         self.ports = tuple(self._ports())
-        self.tcp = tuple(self._tcp())
+        sockets = tuple(self._tcp())
+        self.tcp = tuple(move for move in sockets if not move.is_over)
+        #: Sockets that had moved much before the window, and stand still in it.
+        self.earlier_tcp = tuple(move for move in sockets if move.is_over)
 
     def place(self, name: str) -> str:
         """What evidence calls a command or file of this host."""
@@ -220,10 +226,13 @@ class Part:
             pid = next((pid for pid in (*old.pids, *one.pids) if pid in self.ranks.ranks), None)
             if pid is None or None in (one.acked_bytes, old.acked_bytes):
                 continue
-            moved = (one.acked_bytes or 0) - (old.acked_bytes or 0)
-            moved += (one.received_bytes or 0) - (old.received_bytes or 0)
+            before = (old.acked_bytes or 0) + (old.received_bytes or 0)
+            moved = (one.acked_bytes or 0) + (one.received_bytes or 0) - before
+            socket = one._replace(pids=old.pids or one.pids)
             if moved > max(CONTROL_BYTES, CONTROL_BYTES_PER_SECOND * self.seconds):
-                yield TcpMove(pid, one._replace(pids=old.pids or one.pids), moved)
+                yield TcpMove(pid, socket, moved)
+            elif before >= SURELY_DATA:
+                yield TcpMove(pid, socket, before, is_over=True)
 
 
 def address_interface(part: Part, move: TcpMove) -> str | None:

@@ -78,8 +78,8 @@ def join_queue_pairs(parts: Sequence[Part], *, is_whole: bool) -> Iterator[tuple
             yield queue, peer
 
 
-def join_sockets(parts: Sequence[Part]) -> Iterator[SocketPair]:
-    """The sockets that moved and whose other end is seen, and is another rank's."""
+def join_sockets(parts: Sequence[Part], *, earlier: bool = False) -> Iterator[SocketPair]:
+    """The sockets that moved, in the window or only before it, and whose other end is seen, and is another rank's."""
     hosts_of_address = Counter(address for part in parts for address in {*part.watch.interfaces.by_address})
     ends: dict[tuple[str, str], list[tuple[Part, TcpSocket]]] = defaultdict(list)
     for part in parts:
@@ -88,7 +88,7 @@ def join_sockets(parts: Sequence[Part]) -> Iterator[SocketPair]:
             if any(pid in part.ranks.ranks for pid in socket.pids) and (socket.local, socket.peer) in later:
                 ends[endpoint(socket.local), endpoint(socket.peer)].append((part, socket))
     for part in parts:
-        for move in part.tcp:
+        for move in part.earlier_tcp if earlier else part.tcp:
             local, peer = endpoint(move.socket.local), endpoint(move.socket.peer)
             is_local = is_loopback(peer) or is_loopback(local)
             addresses = bare(local.rpartition(":")[0]), bare(peer.rpartition(":")[0])

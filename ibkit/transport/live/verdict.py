@@ -1,7 +1,8 @@
 """What the ranks of running jobs use, from two samples of each of their hosts.
 
 Proof is what moves in the window: packet numbers of a rank's connected queue pair, or packets of a port that nobody but
-the ranks uses, are RDMA; bytes of a TCP socket whose both ends are ranks are TCP. An open device, a mapped library, a
+the ranks uses, are RDMA; bytes of a TCP socket whose both ends are ranks are TCP. Where nothing moves, what sockets had
+moved before is proof where RDMA is not open. An open device, a mapped library, a
 queue pair that stands still and a socket to a launcher prove nothing. Shared memory leaves no counter: it is what is
 left where ranks of one host have no other way.
 """
@@ -22,6 +23,7 @@ from ibkit.transport.links import Links
 from ibkit.transport.live import contradictions
 from ibkit.transport.live.jobs import LiveJob, jobs_of
 from ibkit.transport.live.lost_verbs import locked_out, wrong_devices
+from ibkit.transport.live.moves import SURELY_DATA, address_interface
 from ibkit.transport.live.pairs import SocketPair, join_queue_pairs, join_sockets
 from ibkit.transport.live.reasons import Marks, asked_for_tcp, reasons_of, settings_of
 from ibkit.transport.live.shared_memory import have_no_common_memory, uses_shared_memory
@@ -31,8 +33,6 @@ from ibkit.transport.reasons import reasons
 
 #: Beside RDMA, TCP of fewer bytes for each of its packets is control.
 _CONTROL_BYTES_PER_PACKET = 64
-#: Where RDMA is open and idle, TCP has to move so much to be the job's data path (bytes).
-_SURELY_DATA = 10 << 20
 #: What a batch system gives to its jobs; captures keep these names.
 _BATCH_JOB = frozenset(("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
 
@@ -63,8 +63,9 @@ def _layer(job: LiveJob, links: Links, book: Book) -> Layer:
     rdma = [*witness.queue_pairs(queues), *witness.ports()]
     between = list(join_sockets(job.parts))
     sockets = _of_the_library(job, between)
-    tcp = [witness.socket(one) for one in sockets]
-    verdict, step = _verdict(job, rdma, tcp, sockets, witness)
+    earlier = [] if rdma or between else _earlier_sockets(job)
+    tcp = [witness.socket(one) for one in earlier or sockets]
+    verdict, step = _verdict(job, rdma, tcp, earlier or sockets, witness)
     if step and not sockets and between:
         step = OTHER_SOCKETS
     status, why = _status(job, verdict)
@@ -96,6 +97,22 @@ def _of_the_library(job: LiveJob, between: Sequence[SocketPair]) -> list[SocketP
     ]
 
 
+def _earlier_sockets(job: LiveJob) -> list[SocketPair]:
+    """Where nothing moves now, the sockets between ranks that did, of a job that can have used nothing but TCP: no RDMA
+    is open, no memory shared. Which interface carried it is not known any more, so none of an IPoIB address.
+    """
+    is_open = any(part.watch.other_fabrics or part.has_verbs_open is not False for part in job.parts)
+    if not job.is_whole or job.has_nccl or is_open:
+        return []
+    is_one_host = len(job.parts) == 1
+    return [
+        one
+        for one in _of_the_library(job, list(join_sockets(job.parts, earlier=True)))
+        if (one.part is not one.other_part or is_one_host)
+        and address_interface(one.part, one.move) not in one.part.watch.interfaces.ipoib
+    ]
+
+
 def _verdict(
     job: LiveJob, rdma: Sequence[Moved], tcp: Sequence[Moved], sockets: Sequence[SocketPair], witness: Witness
 ) -> tuple[str, str | None]:
@@ -123,7 +140,7 @@ def _is_tcps(job: LiveJob, sockets: Sequence[SocketPair]) -> bool:
         return not job.has_nccl or len(job.parts) > 1  # within a host NCCL has ways that leave no trace
     moved = max(one.move.moved for one in sockets)
     is_idle = all(part.is_quiet and not part.has_connected for part in job.parts)
-    return not job.has_nccl and is_idle and moved >= _SURELY_DATA
+    return not job.has_nccl and is_idle and moved >= SURELY_DATA
 
 
 def _status(job: LiveJob, verdict: str) -> tuple[str, Marks]:

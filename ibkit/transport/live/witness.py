@@ -67,12 +67,12 @@ class Witness:
     def socket(self, one: SocketPair) -> Moved:
         """A socket between two ranks."""
         part, move = one.part, one.move
-        interface = None if one.other_part is part else interface_of(part, move)
+        interface = None if one.other_part is part or move.is_over else interface_of(part, move)
         word = "ipoib" if interface in part.watch.interfaces.ipoib else "tcp"
         over = f" over {_described(part, interface)}" if interface else ""
-        text = (
-            f"{move.socket.local} {move.socket.peer} pid {move.pid}{over}: {_rate(move.moved, part.seconds, 'bytes')}"
-        )
+        rate = _rate(move.moved, part.seconds, "bytes")
+        told = f"{move.moved} bytes until the window began, next to none in it" if move.is_over else rate
+        text = f"{move.socket.local} {move.socket.peer} pid {move.pid}{over}: {told}"
         evidence = self._cite(part, _SOCKET_COMMAND, move.socket.line, text, move.pid, word)
         ranks = part.ranks.ranks.get(move.pid), one.other_part.ranks.ranks.get(one.other_pid)
         return Moved(word, evidence, part.host, ranks[0], one.other_part.host, ranks[1])
