@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from ibkit.cli.output import note, print_csv, print_json, print_problems_of, print_table, site_of
+from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.consumers import collect_consumers
 from ibkit.display import clean
 from ibkit.errors import EXIT_OK, EXIT_UNDECIDED
 from ibkit.export.consumers import COLUMNS, OK, consumers_document, consumers_rows, states, verdict
+from ibkit.export.problems import problems_of
 from ibkit.model.consumers import KERNEL, Consumers, Owner, Pair, QueuePair
 from ibkit.parsers.erased import Any
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         print_csv(COLUMNS, consumers_rows(hosts))
     else:
         _print(hosts, verbose=args.verbose)
-    print_problems_of(hosts)
+    print_problems(problems_of(hosts))
     return EXIT_OK if verdict(hosts) == OK else EXIT_UNDECIDED
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ibkit.cli.output import print_csv, print_json, print_problems_of, print_table, site_of
+from ibkit.cli.output import print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.doctor import collect_checks
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.doctor import COLUMNS, doctor_document, doctor_rows, verdict
+from ibkit.export.problems import problems_of
 from ibkit.model.checks import OK, UNKNOWN, HostChecks
 
 OUTPUTS = ("json", "csv")
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         print_csv(COLUMNS, doctor_rows(hosts))
     else:
         _print(hosts)
-    print_problems_of(hosts)
+    print_problems(problems_of(hosts))
     return _EXIT_OF[verdict(hosts)]
 
 

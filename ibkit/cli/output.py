@@ -66,15 +66,6 @@ def print_problems(problems: Iterable[Problem], limit: int = 20) -> None:
         note(f"... and {len(problems) - limit} more problems; --json lists all")
 
 
-def print_problems_of(hosts: Sequence[Any]) -> None:
-    """The problems of all hosts; with several, each behind its host's name."""
-    print_problems(
-        problem._replace(source=f"{host.host}: {problem.source or ''}") if len(hosts) > 1 else problem
-        for host in hosts
-        for problem in host.problems
-    )
-
-
 def problem_line(problem: Problem) -> str:
     """``source:line: text``."""
     where = clean(problem.source or "")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from ibkit.cli.output import note, print_csv, print_json, print_problems_of, print_table, site_of
+from ibkit.cli.output import note, print_csv, print_json, print_problems, print_table, site_of
 from ibkit.collectors.hca import collect_hcas
 from ibkit.display import clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED
+from ibkit.export.problems import problems_of
 from ibkit.export.status import COLUMNS, FINDING, OK, UNKNOWN, status_document, status_rows, verdict
 from ibkit.model.host import HcaPort, HostHcas
 from ibkit.model.host_findings import Finding, findings
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
             for line in details(hosts):
                 print(clean(line, 1000))
-    print_problems_of(hosts)
+    print_problems(problems_of(hosts))
     for finding in findings(hosts):
         note(_sentence(finding))
     return _EXIT_OF[verdict(hosts)]

@@ -26,7 +26,7 @@ def cache_document(
         "schema": SCHEMA,
         "file": path,
         "entries": [_entry(entry, now) for entry in entries],
-        "problems": [{"kind": one.kind, "text": one.text, "line": one.line, "source": one.source} for one in problems],
+        "problems": [problem._asdict() for problem in problems],
     }
 
 

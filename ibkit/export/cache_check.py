@@ -28,7 +28,7 @@ def check_document(findings: Sequence[Finding], problems: Iterable[Problem]) -> 
             }
             for one in findings
         ],
-        "problems": [{"kind": one.kind, "text": one.text, "line": one.line, "source": one.source} for one in problems],
+        "problems": [problem._asdict() for problem in problems],
     }
 
 

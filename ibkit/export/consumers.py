@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ibkit.export.problems import problems_of
 from ibkit.model.consumers import Connection, Consumers, Owner, Pair, QueuePair, Use
 from ibkit.parsers.erased import Any
 
@@ -24,7 +25,8 @@ def consumers_document(hosts: Sequence[Consumers]) -> dict[str, Any]:
     """All of it. Owners are named by their place in ``owners``, queue pairs by theirs in ``queue_pairs``."""
     document: dict[str, Any] = {
         "schema": SCHEMA, "verdict": verdict(hosts), "hosts": [], "owners": [], "uses": [], "queue_pairs": [],
-        "pairs": [], "connections": [], "problems": [],
+        "pairs": [], "connections": [],
+        "problems": [problem._asdict() for problem in problems_of(hosts)],
     }  # fmt: skip
     for host in hosts:
         name = host.host or None
@@ -35,15 +37,6 @@ def consumers_document(hosts: Sequence[Consumers]) -> dict[str, Any]:
         document["queue_pairs"] += [_queue_pair(name, one, first_owner) for one in host.queue_pairs]
         document["pairs"] += [_pair(name, pair, first_pair) for pair in host.pairs]
         document["connections"] += [_connection(name, one, first_owner) for one in host.connections]
-        document["problems"] += [
-            {
-                "kind": problem.kind,
-                "text": problem.text,
-                "line": problem.line,
-                "source": f"{name}: {problem.source or ''}" if len(hosts) > 1 else problem.source,
-            }
-            for problem in host.problems
-        ]
     return document
 
 

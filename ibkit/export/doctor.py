@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ibkit.export.problems import problems_of
 from ibkit.model.checks import OK, UNKNOWN, HostChecks
 
 SCHEMA = "ibkit.doctor/1"
@@ -36,16 +37,7 @@ def doctor_document(hosts: Sequence[HostChecks]) -> dict[str, Any]:
             for host in hosts
             for check in host.checks
         ],
-        "problems": [
-            {
-                "kind": problem.kind,
-                "text": problem.text,
-                "line": problem.line,
-                "source": f"{host.host}: {problem.source or ''}" if len(hosts) > 1 else problem.source,
-            }
-            for host in hosts
-            for problem in host.problems
-        ],
+        "problems": [problem._asdict() for problem in problems_of(hosts)],
     }
 
 

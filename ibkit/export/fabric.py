@@ -11,7 +11,6 @@ from ibkit.model.ids import prefix_text
 from ibkit.model.link_grade import OK, SLOW, SUSPECTED, UNKNOWN, LinkGrade
 from ibkit.model.node_names import place_of
 from ibkit.model.selection import Selection, everything
-from ibkit.parsers.base import Problem
 
 SCHEMA = "ibkit.fabric/1"
 
@@ -70,7 +69,7 @@ def fabric_document(
         "schema": SCHEMA,
         "summary": summary(fabric),
         "complete": fabric.complete,
-        "problems": [_problem(problem) for problem in fabric.problems],
+        "problems": [problem._asdict() for problem in fabric.problems],
         "nodes": [_node(node) for node in selection.nodes],
         "systems": [
             {"system_image_guid": str(guid), "nodes": [str(node.guid) for node in nodes]}
@@ -202,7 +201,3 @@ def _end(end: End) -> dict[str, Any]:
 def _id(number: int | None) -> str | None:
     """``0x2c9``, as the tools print vendor and device ids."""
     return None if number is None else f"{number:#x}"
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"kind": problem.kind, "text": problem.text, "line": problem.line, "source": problem.source}

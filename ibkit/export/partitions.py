@@ -40,9 +40,7 @@ def partitions_document(partitions: Partitions) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "complete": partitions.complete,
-        "problems": [
-            {"kind": one.kind, "text": one.text, "line": one.line, "source": one.source} for one in partitions.problems
-        ],
+        "problems": [problem._asdict() for problem in partitions.problems],
         "partitions": [_partition(one, names) for one in partitions_of(partitions.ports)],
         "groups": [_group(number, group) for number, group in enumerate(groups)],
         "talk": None if len(groups) > MAX_GROUPS else [_talk(*pair) for pair in _pairs(groups)],

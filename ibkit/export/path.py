@@ -43,9 +43,7 @@ def path_document(path: Path, routed: Sequence[Step] = ()) -> dict[str, Any]:
         "route_back": _route(pair.fabric, pair.back),
         "back": _hops(path, pair.back),
         "routed": [step_document(step) for step in routed],
-        "problems": [
-            {"kind": one.kind, "text": one.text, "line": one.line, "source": one.source} for one in path.problems
-        ],
+        "problems": [problem._asdict() for problem in path.problems],
     }
 
 

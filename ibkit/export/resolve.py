@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ibkit.model.path_record import PathRecord
 from ibkit.model.resolution import Answer, Claim, Resolution, RoceChoice, SourcePort, Step
-from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
 
 SCHEMA = "ibkit.resolve/1"
@@ -22,7 +21,7 @@ def resolve_document(resolution: Resolution) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "answers": [_answer(answer) for answer in resolution.answers],
-        "problems": [_problem(problem) for problem in resolution.problems],
+        "problems": [problem._asdict() for problem in resolution.problems],
     }
 
 
@@ -84,7 +83,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "roce": _roce(answer.roce),
         "routed": [step_document(step) for step in answer.routed] or None,
         "sources": [_claim(claim) for claim in answer.claims],
-        "problems": [_problem(problem) for problem in answer.problems],
+        "problems": [problem._asdict() for problem in answer.problems],
     }
 
 
@@ -134,7 +133,3 @@ def _roce(choice: RoceChoice | None) -> dict[str, Any] | None:
 def step_document(step: Step) -> dict[str, Any]:
     """One of the tests of a path across a router."""
     return {"step": step.number, "what": step.what, "state": step.state, "text": step.text, "needs": step.needs}
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"kind": problem.kind, "text": problem.text, "line": problem.line, "source": problem.source}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ibkit.export.problems import problems_of
 from ibkit.model.host import CounterTable, Hca, HcaPort, HostHcas, Interface, PciFunction
 from ibkit.model.host_findings import Finding, findings, is_decided
-from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
 
 SCHEMA = "ibkit.status/1"
@@ -44,7 +44,7 @@ def status_document(hosts: Sequence[HostHcas]) -> dict[str, Any]:
         "interfaces": [_interface(host, one) for host in hosts for one in host.interfaces or ()],
         "neighbours": [{"host": host.host or None, **one._asdict()} for host in hosts for one in host.neighbours or ()],
         "findings": [_finding(finding) for finding in findings(hosts)],
-        "problems": [_problem(problem, host, len(hosts) > 1) for host in hosts for problem in host.problems],
+        "problems": [problem._asdict() for problem in problems_of(hosts)],
     }
 
 
@@ -175,12 +175,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "kind": finding.kind, "text": finding.text, "host": finding.host, "device": finding.device,
         "port": finding.port,
     }  # fmt: skip
-
-
-def _problem(problem: Problem, host: HostHcas, many: bool) -> dict[str, Any]:
-    """With several hosts, ``source`` begins with the host's name."""
-    source = f"{host.host}: {problem.source or ''}" if many else problem.source
-    return {"kind": problem.kind, "text": problem.text, "line": problem.line, "source": source}
 
 
 def _text(value: int | None) -> str | None:

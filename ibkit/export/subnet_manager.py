@@ -30,10 +30,7 @@ def sm_document(managers: SubnetManagers) -> dict[str, Any]:
         ],
         "named": None if managers.named is None else [{"lid": lid, "ports": ports} for lid, ports in managers.named],
         "complete": managers.complete,
-        "problems": [
-            {"kind": problem.kind, "text": problem.text, "line": problem.line, "source": problem.source}
-            for problem in managers.problems
-        ],
+        "problems": [problem._asdict() for problem in managers.problems],
     }
 
 
