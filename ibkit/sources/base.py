@@ -8,6 +8,7 @@ An answer is never an exception: what could not be had says why, in ``failure`` 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 from ibkit.parsers.erased import Any, Protocol
@@ -147,3 +148,8 @@ class Source(Protocol):
 def to_text(data: bytes) -> str:
     r"""Bytes from outside as text. Broken UTF-8 becomes ``\xNN``, so that every text can be printed and stored."""
     return data.decode("utf-8", "backslashreplace")
+
+
+def errno_name(error: OSError) -> str:
+    """``ENOENT`` and its like."""
+    return errno.errorcode.get(error.errno or 0, "EIO")

@@ -1,8 +1,9 @@
-"""The live host: the only module that starts processes, opens /sys, /proc and /dev, and asks services."""
+"""The live host: it opens /sys and /proc itself, and has the modules beside it start processes, ask pyverbs and psutil,
+and talk to services. What they cost to import is paid where they are asked.
+"""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from ibkit.sources.base import (
     FolderAnswer,
     InterfacesAnswer,
     VerbsAnswer,
+    errno_name,
 )
 
 #: The largest output that is kept of one command, in bytes (ibqueryerrors of 11,200 HCAs is 23 MB). Captures are read
@@ -154,8 +156,3 @@ def find_tool(name: str) -> str | None:
                 return candidate
             forbidden = forbidden or candidate
     return forbidden
-
-
-def errno_name(error: OSError) -> str:
-    """``ENOENT`` and its like."""
-    return errno.errorcode.get(error.errno or 0, "EIO")

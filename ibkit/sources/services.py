@@ -11,8 +11,7 @@ import socket
 import time
 
 from ibkit.parsers.acm_protocol import HEAD_BYTES, length_of
-from ibkit.sources.base import CLOSED, LATE, ExchangeAnswer
-from ibkit.sources.live import errno_name
+from ibkit.sources.base import CLOSED, LATE, ExchangeAnswer, errno_name
 
 #: A datagram may get lost, so it is sent again each second, as ibarr itself does (Mellanox/ip2gid, src/ipr_client.c).
 RESEND_SECONDS = 1.0
