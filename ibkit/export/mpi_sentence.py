@@ -38,6 +38,9 @@ def has_runs(layer: Layer, layers: Iterable[Layer]) -> bool:
 def said(layer: Layer, *, with_reasons: bool = True) -> str:
     """The same of one layer."""
     what = _NAMES.get(layer.verdict, layer.verdict)
+    if layer.verdict == "rdma" and layer.link_layers:
+        told = " and ".join(_NAMES.get(word, word) for word in layer.link_layers)
+        what = f"RDMA (verbs; {told} where the log shows it, which it does not of all devices)"
     why = f" ({', '.join(reason.id for reason in layer.reasons)})" if layer.reasons and with_reasons else ""
     if layer.verdict == "none":
         return f"no data path was established, the job aborted{why}"

@@ -62,7 +62,8 @@ class Reason(NamedTuple):
 
 class Layer(NamedTuple):
     """One independent data path of one job: ``layer`` is mpi, nccl or gloo, or tasks that have no library of any.
-    ``remarks`` spoil nothing (peermem). ``process`` is a job of running processes by its first one: ``pid:4711``.
+    ``remarks`` spoil nothing (peermem). ``process`` is a job of running processes by its first one: ``pid:4711``. ``link_layers`` of an
+    ``rdma`` are those that are told of some of its devices, and not of all.
     """
 
     layer: str
@@ -78,6 +79,7 @@ class Layer(NamedTuple):
     next_step: str | None = None
     remarks: tuple[Reason, ...] = ()
     process: str | None = None
+    link_layers: tuple[str, ...] = ()
 
 
 class JobVerdict(NamedTuple):

@@ -287,6 +287,21 @@ are not used by default.  The intent is to use UCX for these devices.
 """
 
 
+def test_the_link_layers_of_some_rails() -> None:
+    """What is told of some ports is said of these, and which the others are."""
+    tail = "[n01:101 :0:101] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81)"
+    lines = [
+        f"[1.2] [{host}:101 :0] ucp_worker.c:1888 UCX  INFO  x inter-node cfg#2 tag(rc_mlx5/mlx5_0:1 rc_mlx5/mlx5_1:1)"
+        for host in ("n01", "n02")
+    ]
+    answer = judged(text([*lines, tail]))
+    step = answer.layers[0].next_step or ""
+    assert (answer.verdict, answer.layers[0].link_layers) == ("rdma", ("ib",))
+    assert sentence(answer).startswith("RDMA (verbs; InfiniBand where the log shows it")
+    assert "mlx5_0:1 of n01: InfiniBand" in step
+    assert "mlx5_1:1 of n01, mlx5_0:1 of n02, mlx5_1:1 of n02" in step
+
+
 def test_ucx_struck_out_on_the_command_line_is_a_configuration() -> None:
     command = "mpirun -np 2 --mca pml {} --mca btl_base_verbose 100 ./a.out"
     answer = judged(text(command.format("^ucx"), REFUSED.format("mlx5_0"), bml_lines(btl="tcp")))

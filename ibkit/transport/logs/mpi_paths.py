@@ -59,6 +59,8 @@ class Paths:
         self._hosts = hosts
         #: Cells of large tables that are not paths of their own, by what all of them say.
         self.folded: dict[tuple[str, ...], int] = {}
+        #: Of the ports of HCAs that carry, by host and device, the link layer that lines tell, if any does.
+        self.ports: dict[tuple[str, str], str | None] = {}
         jobs = {job for process in self._processes for job, _ in process.btls}
         #: Where a job was spawned, several ranks have one number.
         self._rank_of, self._host_of_rank = _places(self._processes) if len(jobs) < 2 else ({}, {})
@@ -141,7 +143,11 @@ class Paths:
         return bool(used) and all(words.of_interface(name) == "ipoib" for name in used)
 
     def _link_word(self, host: str | None, devices: Iterable[str]) -> str:
-        found = {self._evidence.links.word(host, device) or words.of_device(device) for device in devices}
+        found = set()
+        for device in devices:
+            word = self._evidence.links.word(host, device)
+            self.ports[self._host(host), device] = word
+            found.add(word or words.of_device(device))
         return found.pop() if len(found) == 1 else "rdma"
 
     # -- the comm_method table

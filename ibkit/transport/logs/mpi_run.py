@@ -6,8 +6,9 @@ they agree. Help messages, settings and candidates never decide.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from ibkit.display import clean
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_ends import HYDRA
@@ -128,9 +129,11 @@ class Run:
         if fatal:
             status = "aborted"
         step = self._next_step(runtime, version) if verdict == "unknown" else self._mend(status, why, book)
+        links = self._paths.ports if verdict == "rdma" else {}
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
-            reasons(why, book), step,
+            reasons(why, book), step or _link_step(links),
+            link_layers=tuple(sorted({word for word in links.values() if word})),
         )  # fmt: skip
 
     def _next_step(self, runtime: str | None, version: str | None) -> str:
@@ -457,6 +460,7 @@ class Run:
         return (by_btl or not by_ucx) and any({"tcp", "self"} <= names and not names & _NEVER_ALONE for names in loaded)
 
 
+_LINK_NAMES = {"ib": "InfiniBand", "roce": "RoCE", "iwarp": "iWARP", "opa": "Omni-Path"}
 #: Fatal failures of a start: no data was moved yet.
 _AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch", "not-started"))
 #: What 1.2 to 1.6 call modules of other networks in ``btl:no-nics``; uDAPL needs a provider, too.
@@ -471,6 +475,24 @@ _NEVER_ALONE = frozenset(("sm", "vader", "smcuda", "openib", "uct", "ofi"))
 def _ranked(mark: Mark, process: MpiProcess | None) -> Mark:
     """The mark with its speaker's rank, where the line does not tell it."""
     return mark if process is None or mark.rank is not None else mark._replace(rank=process.rank)
+
+
+def _link_step(ports: Mapping[tuple[str, str], str | None]) -> str | None:
+    """Which ports' link layers are told, and which are not, where both are so."""
+    told: dict[str, list[str]] = {}
+    for (host, device), word in sorted(ports.items()):
+        told.setdefault(_LINK_NAMES.get(word or "", ""), []).append(f"{device} of {host}" if host else device)
+    if not any(told):
+        return None
+    untold = told.pop("", [])
+    known = "; ".join(f"{_some(places)}: {name}" for name, places in told.items())
+    return f"the log tells the link layer of {known}; of {_some(untold)} `ibkit status` tells it" if untold else known
+
+
+def _some(places: Sequence[str]) -> str:
+    """The first four."""
+    more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+    return clean(", ".join(places[:4])) + more
 
 
 def _turned(path: Path) -> Path:

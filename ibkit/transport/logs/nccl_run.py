@@ -204,11 +204,11 @@ class _Run:
             if self._is_mine(m, f.said.host, f.said.pid) and (f.detail != RESTARTED or self._is_of_its_attempt(m))
         ]
         ends = list(self._not_made_good(failures))
-        if self._has_no_path(failures, ends):
+        if not self._has_no_path(failures, ends):
+            verdict, pairs, step = self._verdict(book)
+        else:
             verdict, pairs, step = "none", (), None
             self._cite_intended(book)
-        else:
-            verdict, pairs, step = self._verdict(book)
         if verdict == "unknown" and not any(channel.is_network for channel, _ in self._peers.channels):
             verdict = self._broken_path(failures, book)
         for _, mark in ends[:2]:
