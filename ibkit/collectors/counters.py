@@ -19,7 +19,7 @@ from ibkit.collectors.routes import describe
 from ibkit.collectors.sysfs import CLASS
 from ibkit.model.counters import FabricCounters
 from ibkit.model.fabric import Fabric
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import gid_or_none, guid_or_none
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import ibdiagnet_csv, ibqueryerrors, perfquery
 from ibkit.parsers.base import NotThisFormat, Problem
@@ -254,27 +254,13 @@ def _local_ports(source: Source, through: Through) -> list[tuple[tuple[str, ...]
         folder = f"{CLASS}/{device}"
         if through.device not in (None, device):
             continue
-        node_guid = _guid(source.read(f"{folder}/node_guid").text)
+        node_guid = guid_or_none(source.read(f"{folder}/node_guid").text)
         for number in source.list(f"{folder}/ports").names:
             port = f"{folder}/ports/{number}"
             layer, state = (source.read(f"{port}/{name}").text or "" for name in ("link_layer", "state"))
             asked = through.port is None or number == str(through.port)
             if asked and layer.strip() == "InfiniBand" and "ACTIVE" in state:
-                gid = _gid(source.read(f"{port}/gids/0").text)
+                gid = gid_or_none(source.read(f"{port}/gids/0").text)
                 name = (source.read(f"{folder}/node_desc").text or "").strip() or None
                 ports.append((("-C", device, "-P", number), LocalPort(node_guid, gid.guid if gid else None, name)))
     return ports or [(through.command("")[1:], UNKNOWN_PORT)]
-
-
-def _guid(text: str | None) -> Guid | None:
-    try:
-        return Guid.parse(text or "")
-    except ValueError:
-        return None
-
-
-def _gid(text: str | None) -> Gid | None:
-    try:
-        return Gid.parse(text or "")
-    except ValueError:
-        return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ibkit.collectors.merging import fill
 from ibkit.collectors.sysfs import NETDEV_CLASS
 from ibkit.model.host import Hca, HcaPort, Interface, Neighbour, VirtualFunction
-from ibkit.model.ids import Guid, PKey
+from ibkit.model.ids import PKey, guid_or_none
 from ibkit.parsers.base import NotThisFormat, Parsed, Problem
 from ibkit.parsers.erased import Any
 from ibkit.parsers.ip_json import IpInterface, IpVirtualFunction, parse_addresses, parse_neighbours
@@ -82,15 +82,9 @@ def _of_ip(told: IpInterface) -> Interface:
 
 
 def _virtual_function(told: IpVirtualFunction) -> VirtualFunction:
-    return VirtualFunction(*told[:5], _guid(told.node_guid), _guid(told.port_guid))
-
-
-def _guid(text: str | None) -> Guid | None:
-    """Octets with colons."""
-    try:
-        return Guid.parse((text or "").replace(":", ""))
-    except ValueError:
-        return None
+    """Its GUIDs are octets with colons."""
+    node, port = (guid_or_none((text or "").replace(":", "")) for text in (told.node_guid, told.port_guid))
+    return VirtualFunction(*told[:5], node, port)
 
 
 def _of_library(source: Source, problems: list[Problem]) -> list[Interface] | None:

@@ -13,7 +13,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.sysfs import CLASS
 from ibkit.errors import IbkitError
 from ibkit.model.fabric import Fabric
-from ibkit.model.ids import Gid, Guid, prefix_text
+from ibkit.model.ids import Guid, gid_or_none, prefix_text
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.sources.base import Source
@@ -42,7 +42,7 @@ def local_ports(source: Source) -> tuple[LocalPort, ...]:
             layer, state = ((source.read(f"{folder}/{name}").text or "").strip() for name in ("link_layer", "state"))
             if layer != "InfiniBand" or not state.startswith("4:") or not number.isdecimal():
                 continue
-            gid = _gid(source.read(f"{folder}/gids/0").text)
+            gid = gid_or_none(source.read(f"{folder}/gids/0").text) or None  # an empty entry is 0
             if gid is not None:
                 ports.append(LocalPort(device, int(number), gid.guid, gid.subnet_prefix))
     return tuple(ports)
@@ -122,11 +122,3 @@ def _named(ports: Sequence[LocalPort]) -> str:
     """``mlx5_0 port 1, mlx5_1 port 1 (prefix fe80:0000:0000:0000)``."""
     names = ", ".join(str(port.through) for port in ports)
     return f"{names} (prefix {prefix_text(ports[0].subnet_prefix)})"
-
-
-def _gid(text: str | None) -> Gid | None:
-    """None for no GID, and for the one of an empty entry."""
-    try:
-        return Gid.parse(text or "") or None
-    except ValueError:
-        return None

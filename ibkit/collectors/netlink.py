@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ibkit.collectors.merging import contradictions, fill
 from ibkit.model.host import CounterTable, Hca, HcaPort
-from ibkit.model.ids import Guid
+from ibkit.model.ids import guid_or_none
 from ibkit.model.port_state import ETHERNET, INFINIBAND, NO_CHANGE, counted, transport_of
 from ibkit.parsers import rdma
 from ibkit.parsers.base import NotThisFormat, Problem
@@ -156,8 +156,8 @@ def _both(files: CounterTable | None, told: CounterTable | None) -> CounterTable
 def _device(row: RdmaRow) -> Hca:
     return Hca(
         row.device,
-        node_guid=_guid(row.text("node_guid")),
-        system_image_guid=_guid(row.text("sys_image_guid")),
+        node_guid=guid_or_none(row.text("node_guid")),
+        system_image_guid=guid_or_none(row.text("sys_image_guid")),
         firmware=row.text("fw"),
         node_type=_NODE_TYPES.get(row.text("node_type") or ""),
         protocol=row.text("protocol"),
@@ -187,10 +187,3 @@ def _port(row: RdmaRow, number: int, counters: RdmaRow | None) -> HcaPort:
 def _counters(row: RdmaRow) -> CounterTable | None:
     values = {name: value for name in row.values if (value := row.number(name)) is not None}
     return CounterTable(values, {}) if values else None
-
-
-def _guid(text: str | None) -> Guid | None:
-    try:
-        return Guid.parse(text or "")
-    except ValueError:
-        return None

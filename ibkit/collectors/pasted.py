@@ -16,7 +16,7 @@ from ibkit.collectors.ibstat import hca_of
 from ibkit.collectors.merging import fill
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX, rate_of, word_of
 from ibkit.model.host import GidEntry, Hca, HcaPort
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import Gid, Guid, gid_or_none, guid_or_none
 from ibkit.model.port_state import (
     ETHERNET,
     INFINIBAND,
@@ -200,7 +200,7 @@ def _of_ibstatus(ports: Iterable[IbstatusPort]) -> Iterator[Hca]:
 
 def _ibstatus_port(told: IbstatusPort) -> HcaPort:
     rate, width, speed = rate_of(told.rate or "") or (None, None, None)
-    gid = _gid(told.default_gid)
+    gid = gid_or_none(told.default_gid)
     return HcaPort(
         told.port,
         state=word_of(told.state, STATE_OF_CODE),
@@ -221,8 +221,8 @@ def _of_devinfo(devices: Iterable[DevinfoDevice]) -> Iterator[Hca]:
         transport = (told.transport or "").split(" ")[0]
         hca = Hca(
             told.name,
-            node_guid=_guid(told.node_guid),
-            system_image_guid=_guid(told.sys_image_guid),
+            node_guid=guid_or_none(told.node_guid),
+            system_image_guid=guid_or_none(told.sys_image_guid),
             firmware=told.fw_ver if told.fw_ver != "0.0.0" else None,  # what libibverbs makes of none
             hardware=told.hw_ver,
             board_id=told.board_id,
@@ -237,7 +237,7 @@ def _of_devinfo(devices: Iterable[DevinfoDevice]) -> Iterator[Hca]:
 def _devinfo_port(told: DevinfoPort) -> HcaPort:
     lanes = LANES.get(told.active_width or 0)
     speed, lane_gbps = SPEEDS.get(told.active_speed or 0, (None, None))
-    gids = [(entry.gid_index, gid, entry.type) for entry in told.gids or () if (gid := _gid(entry.gid))]
+    gids = [(entry.gid_index, gid, entry.type) for entry in told.gids or () if (gid := gid_or_none(entry.gid))]
     first = next((gid for index, gid, _ in gids if index == 0), None)
     return HcaPort(
         told.port,
@@ -305,7 +305,9 @@ def _of_gids(rows: Iterable[GidRow]) -> Iterator[Hca]:
             number,
             link_layer=ETHERNET if is_roce else None,
             gids=tuple(
-                GidEntry(row.gid_index, gid, kinds[row.version], row.netdev) for row in told if (gid := _gid(row.gid))
+                GidEntry(row.gid_index, gid, kinds[row.version], row.netdev)
+                for row in told
+                if (gid := gid_or_none(row.gid))
             ),
             netdevs=tuple(dict.fromkeys(row.netdev for row in told if row.netdev)),
             tables_whole=None,
@@ -314,7 +316,7 @@ def _of_gids(rows: Iterable[GidRow]) -> Iterator[Hca]:
 
 
 def _of_device_list(devices: Iterable[ListedDevice]) -> Iterator[Hca]:
-    return (Hca(told.name, node_guid=_guid(told.node_guid), source="ibv_devices") for told in devices)
+    return (Hca(told.name, node_guid=guid_or_none(told.node_guid), source="ibv_devices") for told in devices)
 
 
 def _of_mlxlink(ports: Iterable[MlxlinkPort]) -> Iterator[Hca]:
@@ -353,20 +355,6 @@ def _port_guid(first: Gid | None, link_layer: str | None) -> Guid | None:
     if first is None or (first and link_layer != INFINIBAND and first.subnet_prefix != LINK_LOCAL_PREFIX):
         return None
     return first.guid
-
-
-def _gid(text: str | None) -> Gid | None:
-    try:
-        return Gid.parse(text or "")
-    except ValueError:
-        return None
-
-
-def _guid(text: str | None) -> Guid | None:
-    try:
-        return Guid.parse(text or "")
-    except ValueError:
-        return None
 
 
 #: A tool, whose parser has its name, and what makes devices of what the parser read.

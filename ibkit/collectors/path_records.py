@@ -15,7 +15,7 @@ from socket import AF_INET6, inet_ntop
 from ibkit.collectors.local_ports import local_ports
 from ibkit.collectors.mad_tools import ANY_PORT, Through, explain_failure, label_of
 from ibkit.collectors.sysfs import CLASS
-from ibkit.model.ids import Gid, Guid, PKey
+from ibkit.model.ids import Gid, Guid, PKey, gid_or_none
 from ibkit.model.path_record import PathRecord, of_fields
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import ibaddr, saquery
@@ -128,11 +128,7 @@ def ask_own_port(source: Source, through: Through = ANY_PORT) -> tuple[OwnPort, 
     told = next(iter(parsed.value), None)
     if told is None:
         return OwnPort(None, None), explain_failure(source, answer, diag.parse_lines(answer.err))
-    try:
-        gid = Gid.parse(told.gid) if told.gid else None
-    except ValueError:
-        gid = None
-    return OwnPort(gid, told.lid or None), None
+    return OwnPort(gid_or_none(told.gid), told.lid or None), None
 
 
 def collect_path_records(source: Source, through: Through = ANY_PORT) -> tuple[Problem, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ibkit.collectors.merging import contradictions, fill
 from ibkit.model.host import GidEntry, Hca, HcaPort
-from ibkit.model.ids import Gid, Guid, PKey
+from ibkit.model.ids import Guid, PKey, gid_or_none, guid_or_none
 from ibkit.model.port_state import (
     ETHERNET,
     INFINIBAND,
@@ -146,10 +146,7 @@ def _gids(told: list[Any], hca: Hca) -> Iterator[GidEntry]:
         if not isinstance(entry, dict):
             continue
         index = _number(entry, "index")
-        try:
-            gid = Gid.parse(_text(entry, "gid") or "")
-        except ValueError:
-            continue
+        gid = gid_or_none(_text(entry, "gid"))
         if index is not None and gid:
             gid_type = None if hca.node_type == "RNIC" else _GID_TYPES.get(_number(entry, "type") or 0)
             yield GidEntry(index, gid, gid_type, _text(entry, "netdev"))
@@ -167,10 +164,7 @@ def _mtu(told: dict[str, Any], name: str) -> int | None:
 
 
 def _guid(told: dict[str, Any], name: str) -> Guid | None:
-    try:
-        return Guid.parse(_text(told, name) or "")
-    except ValueError:
-        return None
+    return guid_or_none(_text(told, name))
 
 
 def _coded(told: dict[str, Any], name: str, words: dict[int, str]) -> str | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.model.fabric import SWITCH, End, Fabric, FabricPort, Node
-from ibkit.model.ids import Gid, Guid
+from ibkit.model.ids import Gid, Guid, gid_or_none
 from ibkit.model.node_lookup import nodes_named
 from ibkit.model.port_state import FIRST_MULTICAST_LID
 from ibkit.model.routes import Owners, port_of
@@ -181,10 +181,7 @@ def _split(text: str) -> tuple[str, int | None]:
 def _gid(text: str) -> Gid | None:
     if text.count(":") < 2 or not re.match(r"[0-9a-fA-F:.]{2,45}\Z", text):
         return None
-    try:
-        return Gid.parse(text)
-    except ValueError:
-        return None
+    return gid_or_none(text)
 
 
 def _stranger(kind: str, text: str, given: str) -> EndPort | None:

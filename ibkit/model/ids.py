@@ -91,6 +91,22 @@ class Gid(int):
         return f"Gid({self})"
 
 
+def guid_or_none(text: str | None) -> Guid | None:
+    """The GUID of a text from outside; None where there is none, or it is no GUID."""
+    try:
+        return Guid.parse(text) if text else None
+    except ValueError:
+        return None
+
+
+def gid_or_none(text: str | None) -> Gid | None:
+    """The GID of a text from outside; None where there is none, or it is no GID."""
+    try:
+        return Gid.parse(text) if text else None
+    except ValueError:
+        return None
+
+
 def not_a_hosts(ipv4: int) -> str | None:
     """What an IPv4 address is that no interface of a fabric can have (RFC 6890); None for others."""
     if ipv4 == 0xFFFFFFFF:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ibkit.model.ids import Gid, PKey
+from ibkit.model.ids import Gid, PKey, gid_or_none
 from ibkit.parsers.erased import Any
 from ibkit.parsers.records import NamedTuple
 
@@ -85,7 +85,7 @@ def of_fields(fields: Mapping[str, str]) -> PathRecord | None:
     """
     numbers = {name: _number(fields.get(name)) for name in _FIELDS}
     hops, codes = numbers["hop_flow_raw"], (numbers["mtu"], numbers["rate"])
-    sgid, dgid = _gid(fields.get("sgid")), _gid(fields.get("dgid"))
+    sgid, dgid = gid_or_none(fields.get("sgid")), gid_or_none(fields.get("dgid"))
     if not (sgid and dgid and _is_unicast(numbers["slid"]) and _is_unicast(numbers["dlid"])):
         return None
     mtu, rate = (None if code is None else code & _CODE_BITS for code in codes)
@@ -145,13 +145,6 @@ def _number(text: str | None) -> int | None:
         return None
     try:
         return int(text, 16) if text[:2] in ("0x", "0X") else int(text)
-    except ValueError:
-        return None
-
-
-def _gid(text: str | None) -> Gid | None:
-    try:
-        return Gid.parse(text or "")
     except ValueError:
         return None
 
