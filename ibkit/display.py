@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 #: C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates, and what XML refuses.
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
@@ -24,6 +25,13 @@ def clean(text: str, limit: int = 200) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """``1 link``, ``1,024 links``."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def first_few(texts: Iterable[str], limit: int = 5) -> str:
+    """The first ones of a list, and how many more there are."""
+    texts = list(texts)
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + more
 
 
 def _escaped(found: re.Match[str]) -> str:

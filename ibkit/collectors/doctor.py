@@ -13,6 +13,7 @@ from ibkit.collectors.doctor_ports import port_checks
 from ibkit.collectors.hca import collect_hcas
 from ibkit.collectors.pci import PciAdapter, rdma_adapters
 from ibkit.collectors.sysfs import NETDEV_CLASS
+from ibkit.display import first_few
 from ibkit.model.checks import BROKEN, DENIED, LIMITED, MISSING, OK, UNKNOWN, Check, Fix, HostChecks
 from ibkit.model.host import HostHcas
 from ibkit.sources import base
@@ -164,16 +165,16 @@ def _access(
             Fix("any", f"udevadm trigger -s {_SUBSYSTEMS[what]}"),
             Fix("any", "docker run --device /dev/infiniband ...   # in a container"),
         )
-        return Check(what, MISSING, f"{NODES} lacks {_few(gone)}", means, mends)
+        return Check(what, MISSING, f"{NODES} lacks {first_few(gone)}", means, mends)
     rights = {name: may_open(there[name], identity) for name in names}
     denied = [name for name, right in rights.items() if right is False]
     if denied:
         return Check(
-            what, DENIED, f"{identity} may not open {_few(denied)} ({_ownership(there[denied[0]])})", means, fixes
+            what, DENIED, f"{identity} may not open {first_few(denied)} ({_ownership(there[denied[0]])})", means, fixes
         )
     if None in rights.values():
         return Check(what, UNKNOWN, "neither modes nor user are known", means)
-    return Check(what, OK, f"{_few(names)} can be opened", means)
+    return Check(what, OK, f"{first_few(names)} can be opened", means)
 
 
 def _connection_manager(source: Source, nodes: FolderAnswer, identity: Identity | None) -> Check:
@@ -201,11 +202,11 @@ def _pyverbs(source: Source, devices: Sequence[str]) -> Check:
         seen = {one.get("name") for one in told}
         unseen = [name for name in devices if name not in seen]
         if unseen:
-            text = f"does not see {_few(unseen)}: libibverbs has no provider that fits, or another version's"
+            text = f"does not see {first_few(unseen)}: libibverbs has no provider that fits, or another version's"
             return Check("pyverbs", BROKEN, text, means, _install("ibverbs-providers", "libibverbs"))
         shut = [f"{one.get('name')}: {one.get('error')}" for one in told if one.get("error")]
         if shut:
-            return Check("pyverbs", DENIED, f"cannot open {_few(shut)}"[:400], means)
+            return Check("pyverbs", DENIED, f"cannot open {first_few(shut)}"[:400], means)
         return Check("pyverbs", OK, f"sees {len(told)} devices", means)
     if answer.error == NOT_RECORDED:
         return Check("pyverbs", UNKNOWN, "not recorded", means)
@@ -242,7 +243,7 @@ def _package(source: Source, name: str, tools: Sequence[str], means: str, fixes:
     ):  # fmt: skip
         bad = [answer.argv[0] for answer in answers if answer.failure in failures]
         if bad:
-            return Check(name, state, f"{_few(bad)}: {failures[0]}", means, fixes if state == MISSING else ())
+            return Check(name, state, f"{first_few(bad)}: {failures[0]}", means, fixes if state == MISSING else ())
     return Check(name, OK, f"{', '.join(tools)}: version {_version(answers[0]) or 'not told'}", means)
 
 
@@ -267,12 +268,6 @@ def _memlock(source: Source, identity: Identity | None) -> Check:
         Fix("any", "systemctl edit slurmd   # [Service] LimitMEMLOCK=infinity; likewise sshd, kubelet"),
     )
     return Check("memlock", LIMITED, text, means, fixes)
-
-
-def _few(names: Sequence[str]) -> str:
-    """At most four names."""
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return ", ".join(names[:4]) + more
 
 
 def _ownership(node: Entry) -> str:

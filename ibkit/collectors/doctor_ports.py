@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ibkit.collectors.pci import PciBus
 from ibkit.collectors.sysfs import LINK_LOCAL_PREFIX
+from ibkit.display import first_few
 from ibkit.model.checks import DIFFERENT, LIMITED, MISSING, OK, UNKNOWN, Check, Fix
 from ibkit.model.host import Hca, HcaPort, PciLink
 from ibkit.parsers.base import NotThisFormat
@@ -55,9 +56,9 @@ def _default_partition(ports: list[tuple[Hca, HcaPort]]) -> Check:
         elif not any(pkey.is_full_member for pkey in mine):
             limited.append(_place(hca, port))
     if without:
-        return Check("pkeys", MISSING, f"not in the default partition (0x7fff): {_few(without)}", means, (fix,))
+        return Check("pkeys", MISSING, f"not in the default partition (0x7fff): {first_few(without)}", means, (fix,))
     if limited:
-        return Check("pkeys", LIMITED, f"limited member of the default partition: {_few(limited)}", means, (fix,))
+        return Check("pkeys", LIMITED, f"limited member of the default partition: {first_few(limited)}", means, (fix,))
     return Check("pkeys", OK, "every port is a full member of the default partition (0xffff)", means)
 
 
@@ -84,7 +85,11 @@ def _roce_addresses(ports: list[tuple[Hca, HcaPort]]) -> Check:
         netdev = next((port.netdevs[0] for _, port in bare if port.netdevs), "NETDEV")
         fixes = (Fix("any", f"ip address add ADDRESS/24 dev {netdev}; ip link set {netdev} up"),)
         return Check(
-            "roce-address", LIMITED, f"no GID of an IP address: {_few([_place(*one) for one in bare])}", means, fixes
+            "roce-address",
+            LIMITED,
+            f"no GID of an IP address: {first_few([_place(*one) for one in bare])}",
+            means,
+            fixes,
         )
     return Check("roce-address", OK, "every active RoCE port has a GID of an IP address", means)
 
@@ -104,7 +109,7 @@ def _pcie(source: Source, hcas: list[Hca]) -> Iterator[Check]:
                 slow.setdefault(link, []).append(hca.name)
     for link, names in slow.items():
         text = (
-            f"{_few(names)}: link at {link.address} runs x{link.width} at {link.speed_gts:g} GT/s, "
+            f"{first_few(names)}: link at {link.address} runs x{link.width} at {link.speed_gts:g} GT/s, "
             f"both ends can x{link.ceiling_width} at {link.ceiling_speed_gts:g} GT/s"
         )
         yield Check("pcie", LIMITED, text, means, (fix,))
@@ -128,7 +133,7 @@ def _same_boards(hcas: list[Hca]) -> Iterator[Check]:
     for board, kinds in boards.items():
         if len(kinds) > 1:
             told = "; ".join(
-                f"{_few(names)}: {firmware}{f', driver {driver}' if len({d for _, d in kinds}) > 1 else ''}"
+                f"{first_few(names)}: {firmware}{f', driver {driver}' if len({d for _, d in kinds}) > 1 else ''}"
                 for (firmware, driver), names in kinds.items()
             )
             fix = Fix("any", "mlxfwmanager --online -u -d PCI-ADDRESS   # or: mstflint -d PCI-ADDRESS -i IMAGE burn")
@@ -164,7 +169,7 @@ def _stored_firmware(source: Source, hcas: list[Hca]) -> Iterator[Check]:
             Fix("any", f"mlxfwreset -d {address} reset   # or: mstfwreset; or power the host off and on"),
         )
         texts = list(dict.fromkeys(text for _, text in waiting))
-        yield Check("firmware-stored", DIFFERENT, _few(texts), means, fixes)
+        yield Check("firmware-stored", DIFFERENT, first_few(texts), means, fixes)
     elif told:
         yield Check("firmware-stored", OK, "every card runs the firmware in its flash", means)
 
@@ -185,16 +190,10 @@ def _providers(source: Source, hcas: list[Hca]) -> Iterator[Check]:
         return
     missing = [f"{name} ({device})" for name, device in wanted.items() if f"{name}.driver" not in listing.names]
     if missing:
-        yield Check("providers", MISSING, f"{PROVIDERS} has no provider {_few(missing)}", means, fixes)
+        yield Check("providers", MISSING, f"{PROVIDERS} has no provider {first_few(missing)}", means, fixes)
     else:
         yield Check("providers", OK, f"libibverbs has {', '.join(wanted)}", means)
 
 
 def _place(hca: Hca, port: HcaPort) -> str:
     return f"{hca.name} port {port.port}"
-
-
-def _few(names: list[str]) -> str:
-    """At most four names."""
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return ", ".join(names[:4]) + more

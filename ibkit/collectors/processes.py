@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ibkit.display import first_few
 from ibkit.model.consumers import PROCESS, Owner
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
@@ -192,5 +193,4 @@ def _number(words: Iterable[str] | Any) -> int | None:
 
 
 def _few(pids: list[int]) -> str:
-    more = f" and {len(pids) - 4} more" if len(pids) > 4 else ""
-    return f"process{'es' if len(pids) > 1 else ''} {', '.join(map(str, pids[:4]))}{more}"
+    return f"process{'es' if len(pids) > 1 else ''} {first_few(map(str, pids))}"

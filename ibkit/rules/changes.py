@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ibkit.display import counted
 from ibkit.model.findings import CRITICAL, WARNING, Finding, Undecided
 from ibkit.model.rates import rate_gbps, speed_rank
-from ibkit.rules.evidence import CHANGE, EARLIER, FABRIC, Evidence, Tally, counted
+from ibkit.rules.evidence import CHANGE, EARLIER, FABRIC, Evidence, Tally
 from ibkit.rules.missing import missing_from
 from ibkit.rules.rule import Limit, Limits, rule
 from ibkit.rules.tallies import by_link, finding_of, spell

@@ -25,6 +25,7 @@ from ibkit.collectors.mad_tools import ANY_PORT, Through
 from ibkit.collectors.partitions import collect_partitions
 from ibkit.collectors.routing import collect_routes
 from ibkit.collectors.subnet_manager import collect_subnet_managers
+from ibkit.display import counted
 from ibkit.errors import IbkitError
 from ibkit.model import fabric as fabric_model
 from ibkit.model import host_findings
@@ -58,7 +59,6 @@ from ibkit.rules.evidence import (
     ROUTES,
     Collected,
     Lack,
-    counted,
 )
 from ibkit.rules.host_counters import host_counters
 from ibkit.rules.tallies import spell

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ibkit.display import counted, first_few
 from ibkit.model.congestion import congestion
 from ibkit.model.fabric import End
 from ibkit.model.findings import INFO, WARNING, Fact, Finding, Undecided, all_of
-from ibkit.rules.evidence import CHANGE, COUNTERS, Evidence, counted, first_few
+from ibkit.rules.evidence import CHANGE, COUNTERS, Evidence
 from ibkit.rules.rule import Limit, Limits, rule
 from ibkit.rules.tallies import at_limit, by_link, finding_of, findings_at_limit, limit_of, period, unknown
 

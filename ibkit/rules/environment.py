@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ibkit.display import counted, first_few
 from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided, all_of
 from ibkit.model.hardware import BoardFirmware, Hardware
 from ibkit.parsers.mlxlink import Measured
-from ibkit.rules.evidence import HARDWARE, Evidence, counted, first_few
+from ibkit.rules.evidence import HARDWARE, Evidence
 from ibkit.rules.rule import Limit, Limits, rule
 from ibkit.rules.tallies import spell
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
@@ -253,15 +253,3 @@ def host_place(host: HostHcas, device: str | None = None, port: int | None = Non
         host=host.host or None, device=device, port=port, guid=hca.node_guid if hca else None,
         port_guid=found.port_guid if found else None,
     )  # fmt: skip
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 link``, ``3 links``."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
-
-
-def first_few(texts: Iterable[str], limit: int = 5) -> str:
-    """The first ones of a list, and how many more there are."""
-    texts = list(texts)
-    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return ", ".join(texts[:limit]) + more

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ibkit.display import counted, first_few
 from ibkit.model.expectations import (
     ExpectedLink,
     NodeGroup,
@@ -17,7 +18,7 @@ from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, 
 from ibkit.model.ids import Guid
 from ibkit.model.node_names import host_of
 from ibkit.model.rates import rate_gbps, width_speed
-from ibkit.rules.evidence import EXPECTED, FABRIC, HOSTS, MANAGERS, PARTITIONS, Evidence, counted, first_few, host_place
+from ibkit.rules.evidence import EXPECTED, FABRIC, HOSTS, MANAGERS, PARTITIONS, Evidence, host_place
 from ibkit.rules.missing import missing_from
 from ibkit.rules.rule import Limits, rule
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ibkit.display import counted, first_few
 from ibkit.model.checks import BROKEN, DIFFERENT, LIMITED, MISSING
 from ibkit.model.findings import CRITICAL, WARNING, Fact, Finding, Place, Undecided
 from ibkit.model.host import Hca, HostHcas, PciLink
-from ibkit.rules.evidence import HOST_CHECKS, HOSTS, Evidence, counted, first_few, host_place
+from ibkit.rules.evidence import HOST_CHECKS, HOSTS, Evidence, host_place
 from ibkit.rules.rule import Limits, rule
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ibkit.display import counted, first_few
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, End, Node
 from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided, all_of
 from ibkit.model.ids import Guid
 from ibkit.model.node_names import is_default
 from ibkit.parsers.base import Problem
-from ibkit.rules.evidence import FABRIC, Evidence, counted, first_few
+from ibkit.rules.evidence import FABRIC, Evidence
 from ibkit.rules.rule import Limits, rule
 
 #: How collectors name an end of the fabric in a problem (ibkit.collectors.cabling, end_text), or a node.

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
+from ibkit.display import counted
 from ibkit.model.fabric import End
 from ibkit.model.findings import Finding, Place, rank
 from ibkit.model.ids import Guid
-from ibkit.rules.evidence import Evidence, counted
+from ibkit.rules.evidence import Evidence
 
 #: What follows from it that nobody configures ports.
 _WITHOUT_MANAGER = frozenset({"port-initializing", "host-port-initializing", "no-lid", "host-no-lid"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ibkit.display import counted
 from ibkit.model.fabric import End, FabricPort, Link
 from ibkit.model.findings import INFO, WARNING, Fact, Finding, Undecided
 from ibkit.model.graded_links import PORTS_CAN_NO_MORE
@@ -20,7 +21,7 @@ from ibkit.model.link_grade import (
     enabled_is_known,
 )
 from ibkit.model.rates import width_choice, width_speed
-from ibkit.rules.evidence import FABRIC, Evidence, counted
+from ibkit.rules.evidence import FABRIC, Evidence
 from ibkit.rules.rule import Limits, rule
 
 _ABILITIES = (

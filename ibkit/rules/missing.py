@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ibkit.display import counted, first_few
 from ibkit.model.fabric import SWITCH, End, Fabric, Link, Node
 from ibkit.model.findings import INFO, WARNING, Fact, Finding, Place, Undecided
 from ibkit.model.ids import Guid
 from ibkit.model.node_names import host_of
 from ibkit.model.rates import width_speed
-from ibkit.rules.evidence import Evidence, counted, first_few
+from ibkit.rules.evidence import Evidence
 
 
 def missing_from(evidence: Evidence, before: Fabric, where: str) -> Iterator[Finding | Undecided]:

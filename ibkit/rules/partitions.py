@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ibkit.display import counted
 from ibkit.model.findings import CRITICAL, INFO, WARNING, Fact, Finding, Place, Undecided
 from ibkit.model.host import HcaPort
 from ibkit.model.partitions import DEFAULT_PARTITION, PortKeys
-from ibkit.rules.evidence import COUNTERS, FABRIC, HOSTS, PARTITIONS, Evidence, counted, host_place
+from ibkit.rules.evidence import COUNTERS, FABRIC, HOSTS, PARTITIONS, Evidence, host_place
 from ibkit.rules.rule import Limits, rule
 from ibkit.rules.tallies import by_link, finding_of
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ibkit.display import counted, first_few
 from ibkit.model.fabric import SWITCH, End
 from ibkit.model.findings import CRITICAL, Fact, Finding, Place, Undecided
 from ibkit.model.ids import Guid
 from ibkit.model.routes import LOOP, NO_EXIT, PORT_DOWN, UNREACHABLE, WRONG_NODE, ForwardingTable
 from ibkit.parsers.records import NamedTuple
-from ibkit.rules.evidence import FABRIC, ROUTES, Evidence, counted, first_few
+from ibkit.rules.evidence import FABRIC, ROUTES, Evidence
 from ibkit.rules.rule import Limits, rule
 
 _UNKNOWN = "unknown"

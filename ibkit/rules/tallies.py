@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ibkit.display import counted
 from ibkit.model.findings import Fact, Finding, Undecided
-from ibkit.rules.evidence import Evidence, Tally, counted
+from ibkit.rules.evidence import Evidence, Tally
 from ibkit.rules.rule import Limits
 
 
