@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Requeue, Said
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
+from ibkit.parsers.mpich import CRAY
 
 OPEN_MPI, HYDRA = "Open MPI", "Hydra"
 #: A launcher by the name that it was called by: Debian has mpirun.openmpi.
@@ -36,6 +37,10 @@ _DEATH = re.compile(
     r"(?:Segmentation fault|Killed|Aborted|Bus error|Floating point exception|Illegal instruction|Out Of Memory"
     r"|Exited with exit code \d{1,5}\b)(?! [a-z]{2,30} [a-z])"  # nothing follows, unless somebody explains the message
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
+)
+#: What HPE Cray's MPICH puts before MPICH's words.
+_CRAY = re.compile(
+    r"MPICH ERROR \[Rank \d{1,9}\] \[job id [^\[\]]{1,40}\] \[[^\[\]]{1,40}\] \[(?P<host>[\w.-]{1,253})\] - "
 )
 #: Open MPI's launchers: no rank was started.
 _NOT_STARTED = re.compile(
@@ -68,11 +73,13 @@ def worth(form: bytes) -> int:
 
 
 def read(line: Line) -> Iterator[Failure | Requeue]:
-    """What the line says; ``detail`` is the MPI whose launcher says it, or Hydra, which several have. Never raises."""
+    """What the line says; ``detail`` is the MPI that says it, or Hydra, which several have. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _DEATH.search(line.text):
         host = found["node"] or found["host"]
         launcher = OPEN_MPI if found["openmpi"] else HYDRA if found["hydra"] else None
+        if cray := _CRAY.search(line.text):
+            host, launcher = cray["host"], CRAY
         yield Failure(said, "job", "died", True, host, detail=launcher)
     elif _NOT_STARTED.search(line.text):
         yield Failure(said, "job", "not-started", True, detail=OPEN_MPI)

@@ -291,7 +291,7 @@ _ANCHORS = Needles(
         # UCX and the rows of its tables
         b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with", b"unhandled timeout",
         # Open MPI
-        b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"btl_tcp_",
+        b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"btl_tcp",
         b"selected pml", b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand",
         b"OpenFabrics", b"attributes for", b"device context for",
         b"contexts on", b"unable to find any", b"unable to open", b"A process failed", b"Module", b"Host", b"Local ",

@@ -451,7 +451,10 @@ _CALL = re.compile(r"Call to (ibv_\w{1,40}|mlx5dv_\w{1,40}) (?:failed|returned)(
 _COMPLETION = re.compile(r"NET/\S{1,40} ?: Got completion .*?(?:error |status=)(?:\w{1,40}\()?(\d{1,3})")
 _CONNECT = re.compile(r"[Cc]all to (?:connect|bind) .*failed|Connect to \S+ failed|Socket creation failed")
 _NO_MEMORY = "Cannot allocate memory"
-_GID_ERRORS = ("No such device", "Network is unreachable", "Connection timed out")
+#: "No data available" is the kernel's word for an entry of the GID table that is empty (core/cache.c).
+_GID_ERRORS = ("No such device", "Network is unreachable", "Connection timed out", "No data available")
+#: The same by its number, where the line is wrapped; and an empty GID, of this end or of the other one.
+_NO_GID = re.compile(r" with 61\b|(?:local|remote) GID ::(?:,|\s|\Z)")
 #: A regular expression for the text's start, the topic, and whether a warning of it ends the communicator. The group
 #: is the detail.
 _TOPICS = tuple(
@@ -509,7 +512,7 @@ def _verbs_call(call: str, rest: str) -> tuple[str | None, bool]:
         return "open-device", False
     if _NO_MEMORY in rest and call in PINNING_CALLS:
         return "memlock", True
-    if call == "ibv_modify_qp" and any(error in rest for error in _GID_ERRORS):
+    if call == "ibv_modify_qp" and (any(error in rest for error in _GID_ERRORS) or _NO_GID.search(rest)):
         return "gid", True
     return "verbs-call", True
 

@@ -257,7 +257,7 @@ _KEPT = re.compile(
             b"match transport list", b"matched transport list but",
             b"ucx is enabled on any transport", b"mca_pml_ucx_open", b"connecting to proc",
             b": cannot open shared object file", b"btl_tcp_endpoint.c:", b"btl_tcp_frag.c:", b"btl_tcp_proc.c:",
-            b"UCX PML is disabled",
+            b"btl_tcp.c:", b"UCX PML is disabled",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
@@ -336,7 +336,7 @@ _BTL_HEAD = re.compile(
     r"\[(?P<host>[^\[\]\s:]{1,253})\]\[(?:\[\d{1,10},\d{1,10}\]|\d{1,9},\d{1,9}),(?P<rank>\d{1,9})\]"
     r"\[[^\[\]\s]{1,300}\] "
 )
-_TCP_ERROR = re.compile(r"\]\[(?:\S{0,200}/)?btl_tcp_(?:endpoint|frag|proc)\.c:\d")
+_TCP_ERROR = re.compile(r"\]\[(?:\S{0,200}/)?btl_tcp(?:_(?:endpoint|frag|proc))?\.c:\d")
 #: PSM2's own errors have the host and the process before them, and nothing between.
 _PSM2_HEAD = re.compile(r"(?:\A|(?<=[\s>:]))(?P<host>[A-Za-z][\w.-]{0,252})\.\d{1,10}(?:PSM2 |[a-z][a-z0-9_]{1,40}: )")
 _NO_CONTEXT = re.compile(r"error obtaining device context for (\S{1,80}) errno says (.*)")

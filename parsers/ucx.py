@@ -98,6 +98,8 @@ _HEAD = re.compile(r"\[\d{1,12}\.\d{1,9}\] \[(?P<host>[^\[\]\s:]{0,253}) *:(?P<p
 _FATAL = re.compile(
     r"\[(?P<host>[^\[\]\s:]{1,253}) *:(?P<pid>\d{1,10}) *:[^\[\]:]{0,40}:\d{1,10}\] +\S{1,120}:\d{1,7} +(?P<text>\S.*)"
 )
+#: The same where someone has cut the head off. Only UCX has a source file of this name.
+_BARE_FATAL = re.compile(r"ib_mlx5_log\.c:\d{1,7} +(?P<text>\S.*)")
 _TEXT = re.compile(r"(?:\S{1,120}:\d{1,7} +)?UCX +(?P<level>[A-Z]{3,6}) +(?P<text>\S.*)")
 
 _CONFIG = re.compile(
@@ -144,7 +146,11 @@ class Reader:
             said = Said(line.number, line.raw, fatal["host"], int(fatal["pid"]), line.rank)
             yield from _failure(fatal["text"], "FATAL", said)
         elif said is None:
-            yield from self._part(text, Said(line.number, line.raw, None, None, line.rank))
+            said = Said(line.number, line.raw, None, None, line.rank)
+            if bare := _BARE_FATAL.match(text):
+                yield from _failure(bare["text"], "FATAL", said)
+            else:
+                yield from self._part(text, said)
 
     def _part(self, text: str, said: Said) -> Iterator[UcxFact]:
         if body := _TEXT.search(text):
@@ -230,8 +236,10 @@ _UNREACHABLE = re.compile(r"no [a-z][a-z /_-]{1,60} transport to .{1,200}")
 _OPEN = re.compile(r"ibv_open_device\(([^()]{1,80})\) failed: (.*)")
 _ON_LINK = re.compile(r" on (\S{1,80}:\d{1,3})/(IB|RoCE) \(synd")
 #: uct/ib/rc/verbs/rc_verbs_iface.c, mlx5/ib_mlx5_log.c, ud/base/ud_ep.c: what was sent by a queue pair did not arrive.
+#: UCX 1.4 and 1.5 name the queue pair before the error, and no link layer.
 _BROKEN = re.compile(
     r"[Ss]end completion with error: |retry count exceeded on |\bUD endpoint \w{1,18}.{0,250}: unhandled timeout"
+    r"|Error on (?:\S{1,80}:\d{1,3} )?QP 0x[0-9a-f]{1,8} wqe\[\d{1,6}\]: .{1,80} \(synd "
 )
 #: ucs/datastruct/mpool.c, for the messages that a verbs interface sends and receives with.
 _NO_BUFFERS = re.compile(r"Failed to allocate memory pool \(name=(?:rc|ud|dc)_[a-z0-9_]{1,40}\)")

@@ -226,7 +226,7 @@ class Evidence:
         elif isinstance(fact, openmpi.CommMethod):
             self.tables.append((fact, file, mark))
         elif isinstance(fact, ucx.DeviceLink):
-            self.links.add(fact.said.host, fact.device, fact.link, mark)
+            self.links.add(fact.said.host or "", fact.device, fact.link, mark)
         elif fact.said.pid is None:
             self._of_nobody(fact, mark)
         else:

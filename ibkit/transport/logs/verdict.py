@@ -8,7 +8,7 @@ from contextlib import closing
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict, Layer
 from ibkit.parsers.base import Problem
-from ibkit.parsers.job_ends import OPEN_MPI
+from ibkit.parsers.job_ends import HYDRA, OPEN_MPI
 from ibkit.parsers.job_facts import (
     Allocation,
     Attempt,
@@ -285,13 +285,13 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
 
 
 def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
-    """The layer of a run of which only its MPI's launcher spoke: that it died, or did not start."""
+    """The layer of a run of which only its MPI's launcher or last message spoke: that it died, or did not start."""
     launchers = [failure.detail for failure, _ in ends if failure.detail]
     if not launchers:
         return []
-    runtime = OPEN_MPI if OPEN_MPI in launchers else None
+    runtime = next((name for name in launchers if name != HYDRA), None)
     verdict = "none" if all(failure.topic == "not-started" for failure, _ in ends) else "unknown"
-    step = next_step(launchers[0]) if verdict == "unknown" else None
+    step = next_step(runtime or HYDRA) if verdict == "unknown" else None
     return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=step)]
 
 
