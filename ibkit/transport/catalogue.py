@@ -384,14 +384,14 @@ ENTRIES = (
     ),
     Entry(
         "wrongtls",
-        "TCP was asked for",
-        "A setting that was in force leaves nothing but TCP between hosts. That may be what somebody wanted; where "
-        "it is not, it often comes from a module file, an MCA parameter file, a wrapper, or a script written for "
-        "another cluster.",
+        "a setting leaves RDMA out",
+        "A setting that was in force leaves nothing but TCP between hosts; or shared memory alone, by which no other "
+        "host is reached, and the job ends. That may be what somebody wanted; where it is not, it often comes from a "
+        "module file, an MCA parameter file, a wrapper, or a script written for another cluster.",
         (
             "--mca btl tcp,self",
             "--mca pml ob1",
-            "UCX_TLS=tcp",
+            "UCX_TLS=tcp; UCX_TLS=self,sm, with which other hosts are not reached at all",
             "NCCL_IB_DISABLE=1",
             "NCCL_NET=Socket",
             "FI_PROVIDER=tcp",

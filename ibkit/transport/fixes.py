@@ -12,6 +12,7 @@ from ibkit.transport.host_names import short_name
 from ibkit.transport.settings import (
     asks_for_tcp,
     denies_shared_memory,
+    leaves_no_network,
     leaves_no_shared_memory,
     leaves_sockets,
     leaves_tcp_to_openmpi,
@@ -145,6 +146,7 @@ def tcp_settings(text: str, version: str | None, *, is_one_host: bool = False) -
         setting = Setting(said, runtime, name.removeprefix("OMPI_MCA_").removeprefix("PRTE_MCA_"), value)
         if (
             leaves_tcp_to_ucx(setting)
+            or leaves_no_network(setting)
             or leaves_tcp_to_openmpi(setting, version, has_module=False)
             or leaves_sockets(setting)
             or asks_for_tcp(setting)

@@ -55,7 +55,7 @@ def reasons(marks: Mapping[str, Iterable[tuple[Mark, str]]], book: Book) -> tupl
 
 
 def asked_for(marks: Iterable[Mark]) -> dict[str, list[tuple[Mark, str]]]:
-    """That TCP was asked for, by these settings: each line counts once. Empty where there is none."""
+    """That these settings leave no RDMA: each line counts once. Empty where there is none."""
     lines = {(mark.file, mark.line): mark for mark in marks}
     return {"wrongtls": [(mark, "configuration") for mark in lines.values()]} if lines else {}
 

@@ -12,6 +12,8 @@ _BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udap
 _SHARED_MEMORY = frozenset(("sm", "vader"))
 #: UCX's transports through segments that are mapped in common, and the aliases that hold them.
 _UCX_SEGMENTS = frozenset(("all", "sm", "shm", "mm", "posix", "sysv", "xpmem"))
+#: All that reaches a process of the same host and no other one, by the first part of its name.
+_UCX_WITHIN_HOST = _UCX_SEGMENTS - {"all"} | {"self", "cma", "knem", "cuda", "gdr", "rocm", "ze"}
 #: UCX transports by which one process reads another's memory.
 UCX_COPIES = frozenset(("cma", "knem", "xpmem"))
 
@@ -28,6 +30,16 @@ def leaves_tcp_to_ucx(setting: Setting) -> bool:
             return "ib" in kinds or {"rc", "ud", "dc"} <= families
         return not families & {"ib", "rc", "ud", "dc", "srd", "all"}
     return setting.name == "UCX_NET_DEVICES" and all(":" not in name and not _is_hca(name) for name in names)
+
+
+def leaves_no_network(setting: Setting) -> bool:
+    """UCX_TLS, or Open MPI's ``btl``, that names what reaches no other host."""
+    names = {name for name in setting.value.split(",") if name}
+    if not names or setting.value.startswith("^"):
+        return False
+    if setting.name == "UCX_TLS":
+        return {name.lstrip("\\").split(":")[0].split("_")[0] for name in names} <= _UCX_WITHIN_HOST
+    return setting.name == "btl" and names <= {"self", "smcuda"} | _SHARED_MEMORY
 
 
 def _is_hca(name: str) -> bool:

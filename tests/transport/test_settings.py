@@ -10,6 +10,7 @@ from ibkit.transport.settings import (
     asks_for_tcp,
     asks_for_ucx,
     denies_shared_memory,
+    leaves_no_network,
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,
@@ -51,6 +52,30 @@ def setting(name: str, value: str) -> Setting:
 )
 def test_what_leaves_tcp_to_ucx(name: str, value: str, leaves_tcp: bool) -> None:
     assert leaves_tcp_to_ucx(setting(name, value)) is leaves_tcp
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "leaves_none"),
+    [
+        ("UCX_TLS", "self,sm", True),
+        ("UCX_TLS", "self,sm,cuda_copy,gdr_copy,rocm_ipc,ze_copy", True),
+        ("UCX_TLS", "posix,sysv,cma,self", True),
+        ("UCX_TLS", "self,sm,tcp", False),
+        ("UCX_TLS", "self,sm,rc_x", False),
+        ("UCX_TLS", "self,sm,ugni", False),
+        ("UCX_TLS", "^tcp", False),
+        ("UCX_TLS", "all", False),
+        ("UCX_TLS", "", False),
+        ("btl", "self,vader", True),
+        ("btl", "sm,self,smcuda", True),
+        ("btl", "self,vader,tcp", False),
+        ("btl", "self,openib", False),
+        ("btl", "^tcp,openib", False),
+        ("UCX_NET_DEVICES", "self", False),
+    ],
+)
+def test_what_leaves_no_network(name: str, value: str, leaves_none: bool) -> None:
+    assert leaves_no_network(setting(name, value)) is leaves_none
 
 
 @pytest.mark.parametrize(

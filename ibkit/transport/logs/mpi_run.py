@@ -27,6 +27,7 @@ from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
     denies_ucx,
+    leaves_no_network,
     leaves_no_shared_memory,
     leaves_tcp_to_openmpi,
     leaves_tcp_to_ucx,
@@ -330,7 +331,7 @@ class Run:
     ) -> tuple[str, dict[str, list[tuple[Mark, str]]]]:
         why = self._proven(version)
         if has_ended:
-            return "aborted", why
+            return "aborted", {**why, **asked_for(self._asked_for_no_network())}
         if verdict == "unknown":
             return "undecided", why
         if verdict == "mixed":
@@ -427,6 +428,13 @@ class Run:
                 or (self._is_one_host() and leaves_no_shared_memory(setting))
             ]
         return found
+
+    def _asked_for_no_network(self) -> list[Mark]:
+        """Settings with which no rank reaches another host, of a run that ended as one did not."""
+        if not any(failure.topic == "unreachable" for failure, _ in self._parts.failures):
+            return []
+        settings = [*self._settings("ucx"), *self._settings("ompi")]
+        return [mark for setting, mark in settings if leaves_no_network(setting)]
 
     def _asked_for_tcp_apart(self) -> list[Mark]:
         """Settings of UCX that leave TCP alone, of processes that use TCP, where others do not."""
