@@ -62,16 +62,6 @@ class Comparison(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def mirrored(kind: str) -> str:
-    """The kind of the same difference seen from the other side: lost is new, added is removed."""
-    for one, other in (("-lost", "-new"), ("-added", "-removed"), ("-not-seen", "-not-seen-before")):
-        if kind.endswith(one):
-            return kind.removesuffix(one) + other
-        if kind.endswith(other):
-            return kind.removesuffix(other) + one
-    return kind
-
-
 def changed(kind: str, where: Where, subject: str, what: str, before: Any, after: Any) -> Iterator[Change]:
     """That a value is another one; nothing where either of the two is not known."""
     if before is not None and after is not None and before != after:

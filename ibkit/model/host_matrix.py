@@ -35,7 +35,7 @@ class Cell(NamedTuple):
     """What is known between the hosts of two groups, or of one (``row`` equals ``column``).
 
     ``transport`` is a verdict word, unknown where no pair is known. ``pairs`` counts the known pairs of hosts, of
-    ``possible``; ``rank_pairs`` the pairs of ranks that were named.
+    ``possible``.
     """
 
     row: int
@@ -43,7 +43,6 @@ class Cell(NamedTuple):
     transport: str = "unknown"
     pairs: int = 0
     possible: int = 0
-    rank_pairs: int = 0
     evidence: tuple[int, ...] = ()
 
 
@@ -110,19 +109,17 @@ class _Sum:
     def __init__(self) -> None:
         self._words: set[str] = set()
         self._pairs = 0
-        self._rank_pairs = 0
         self._evidence: dict[int, None] = {}
 
     def add(self, pair: Pair) -> None:
         self._words.add(pair.transport)
         self._pairs += 1
-        self._rank_pairs += len(pair.ranks)
         if len(self._evidence) < MAX_EVIDENCE:
             self._evidence.update(dict.fromkeys(pair.evidence))
 
     def cell(self, row: int, column: int, possible: int) -> Cell:
         word = self._words.pop() if len(self._words) == 1 else "mixed"
-        return Cell(row, column, word, self._pairs, possible, self._rank_pairs, tuple(self._evidence)[:MAX_EVIDENCE])
+        return Cell(row, column, word, self._pairs, possible, tuple(self._evidence)[:MAX_EVIDENCE])
 
 
 def _group(hosts: list[str]) -> Group:

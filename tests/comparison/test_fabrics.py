@@ -13,7 +13,7 @@ from support.answers import Answers, said
 from support.fattree import Cable, Tree, two_levels
 
 from ibkit.collectors.fabric import collect_fabric
-from ibkit.comparison.change import Change, Doubt, mirrored
+from ibkit.comparison.change import Change, Doubt
 from ibkit.comparison.fabrics import compare_fabrics
 from ibkit.model.fabric import CHANNEL_ADAPTER, SWITCH, End, Fabric, FabricPort, Link, Node
 from ibkit.model.ids import Guid
@@ -341,6 +341,16 @@ COMPLETE = st.sampled_from([True, False, None])
 @given(LINKS, COMPLETE)
 def test_a_fabric_is_the_same_as_itself(rows: list[tuple[int, int, int, int, str]], complete: bool | None) -> None:
     assert compare_fabrics(fabric_of(rows, complete), fabric_of(rows, complete)) == ([], [])
+
+
+def mirrored(kind: str) -> str:
+    """The kind of the same difference seen from the other side: lost is new, added is removed."""
+    for one, other in (("-lost", "-new"), ("-added", "-removed"), ("-not-seen", "-not-seen-before")):
+        if kind.endswith(one):
+            return kind.removesuffix(one) + other
+        if kind.endswith(other):
+            return kind.removesuffix(other) + one
+    return kind
 
 
 @given(LINKS, LINKS, COMPLETE, COMPLETE)

@@ -189,7 +189,6 @@ def test_unfolding_gives_the_pairs_back(found: dict[tuple[str, str], tuple[str, 
     for cells, is_inside in ((matrix.between, False), (matrix.on_host, True)):
         mine = [pair for pair in pairs if (pair.a == pair.b) == is_inside]
         assert sum(cell.pairs for cell in cells) == len(mine)
-        assert sum(cell.rank_pairs for cell in cells) == sum(len(pair.ranks) for pair in mine)
         assert {number for cell in cells for number in cell.evidence} <= {n for pair in mine for n in pair.evidence}
         assert all(cell.pairs <= cell.possible for cell in cells)
 

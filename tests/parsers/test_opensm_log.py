@@ -4,7 +4,6 @@ fixtures tells both.
 
 from __future__ import annotations
 
-import datetime
 import re
 import time
 from collections import Counter
@@ -14,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.parsers import log_times, opensm_log
+from ibkit.parsers import opensm_log
 from ibkit.parsers import opensm_messages as osm
 from ibkit.parsers.base import NotThisFormat, Parsed
-from ibkit.parsers.log_times import dates, without_year
+from ibkit.parsers.log_times import without_year
 from ibkit.parsers.opensm_log import SmLog, parse
 from ibkit.parsers.opensm_messages import Event, NodePort
 
@@ -322,41 +321,3 @@ def test_times() -> None:
     assert without_year("Feb", "29", "23:59:59") == "--02-29T23:59:59"
     assert without_year("???", "01", "00:00:00") is None
     assert without_year("", "", "00:00:00") is None
-
-
-def test_the_year_is_the_nearest_one() -> None:
-    near = datetime.datetime(2027, 1, 2, 12)
-    assert dates(["--12-31T23:59:58.5", "--01-01T00:00:01"], near) == [
-        datetime.datetime(2026, 12, 31, 23, 59, 58, 500_000), datetime.datetime(2027, 1, 1, 0, 0, 1),
-    ]  # fmt: skip
-
-
-def test_a_log_longer_than_a_year() -> None:
-    """Each time is placed by the one after it, so only a gap of half a year or more misleads."""
-    times = ["--11-01T00:00:00", "--03-01T00:00:00", "--07-01T00:00:00", "--11-01T00:00:00", "--02-01T00:00:00"]
-    found = dates(times, datetime.datetime(2027, 2, 3))
-    assert [date and date.year for date in found] == [2025, 2026, 2026, 2026, 2027]
-
-
-def test_a_clock_that_was_put_back_is_no_new_year() -> None:
-    found = dates(["--06-01T12:00:05", "--06-01T11:00:00"], datetime.datetime(2027, 6, 2))
-    assert [date and date.year for date in found] == [2027, 2027]
-
-
-def test_february_29_and_what_is_no_date() -> None:
-    near = datetime.datetime(2027, 3, 1)
-    found = dates(["--02-29T00:00:00", "--02-30T00:00:00", None, "x", "2027-01-01T00:00:10.123456+01:00"], near)
-    assert found == [
-        datetime.datetime(2028, 2, 29), None, None, None, datetime.datetime(2027, 1, 1, 0, 0, 10, 123_456),
-    ]  # fmt: skip
-
-
-@given(
-    st.datetimes(datetime.datetime(1990, 1, 1), datetime.datetime(2090, 1, 1)), st.integers(-180 * 86400, 180 * 86400)
-)
-def test_any_time_of_the_last_or_next_half_year(near: datetime.datetime, seconds: int) -> None:
-    true = near + datetime.timedelta(seconds=seconds)
-    text = without_year(
-        log_times.MONTHS[true.month - 1], str(true.day), true.strftime("%H:%M:%S"), f"{true.microsecond:06}"
-    )
-    assert dates([text], near) == [true] or (true.month, true.day) == (2, 29)

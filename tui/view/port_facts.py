@@ -12,7 +12,7 @@ from ibkit.model.findings import Finding, Place
 from ibkit.model.hardware import CableTemperature, PortHardware
 from ibkit.model.ids import Guid
 from ibkit.model.partitions import PortKeys
-from ibkit.rules.evidence import CHANGE, COUNTERS, HARDWARE, PARTITIONS, Evidence, Lack
+from ibkit.rules.evidence import COUNTERS, HARDWARE, PARTITIONS, Evidence, Lack
 from ibkit.tui.diagnosing import Diagnosed
 
 _NOBODY = Lack("there is no record", "record a capture with `ibkit capture`")
@@ -67,10 +67,6 @@ class PortFacts:
     def lack_of_counters(self) -> Lack:
         """Why no counters were read, and how to have them."""
         return self.sample.collected.lacks.get(COUNTERS, _NOBODY)
-
-    def lack_of_change(self) -> Lack:
-        """Why it is not known what changed."""
-        return self.sample.collected.lacks.get(CHANGE, _NOBODY)
 
     def lack_of_keys(self) -> Lack:
         """Why no P_Key tables were read."""
