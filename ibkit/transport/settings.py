@@ -67,6 +67,13 @@ def denies_ucx(setting: Setting) -> bool:
     return setting.name == "pml" and setting.value.startswith("^") and "ucx" in setting.value.lstrip("^").split(",")
 
 
+def bars_ucx(setting: Setting) -> bool:
+    """``pml`` that leaves UCX out: others are named, or it is struck out."""
+    names = setting.value.split(",")
+    is_of_others = bool(setting.value) and not setting.value.startswith("^") and "ucx" not in names
+    return denies_ucx(setting) or (setting.name == "pml" and is_of_others)
+
+
 def denies_ucx_shared_memory(setting: Setting) -> bool:
     """UCX_TLS that names none of UCX's shared memory, or strikes some of it out."""
     if setting.name != "UCX_TLS" or not setting.value:

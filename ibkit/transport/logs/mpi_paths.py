@@ -316,13 +316,18 @@ class Paths:
         ]
 
     def _broken_paths(self) -> Iterator[Path]:
-        """What was sent by a queue pair did not arrive, which ends a job: by that queue pair, then, it was sent."""
+        """What was sent by a queue pair did not arrive, which ends a job: by that queue pair, then, it was sent.
+
+        A line whose head was cut off counts where no process with a name speaks.
+        """
+        has_names = any(process.host is not None for process in self._processes)
         for failure, mark in self._parts.failures:
-            if failure.topic == "broken" and failure.host is not None:
+            if failure.topic == "broken" and not (failure.host is None and has_names):
                 word = self._link_word(failure.host, (failure.device,)) if failure.device else "rdma"
                 node = self._hosts[failure.detail] if failure.detail else None
                 evidence_class = "path" if node else "selection"
-                yield Path(self._host(failure.host), node, word, mark, evidence_class, is_partial=True)
+                host = "" if failure.host is None else self._host(failure.host)
+                yield Path(host, node, word, mark, evidence_class, is_partial=True)
 
 
 def _places(

@@ -26,6 +26,7 @@ from ibkit.transport.logs.sizes import Known
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
+    bars_ucx,
     denies_ucx,
     leaves_no_network,
     leaves_no_shared_memory,
@@ -203,7 +204,16 @@ class Run:
                 return name, versions.get(name)
         is_ucx = "UCX" in versions or any(p.endpoints for p in self._parts.processes)
         is_ucx |= any(failure.runtime == "ucx" for failure, _ in self._parts.failures)
+        if is_ucx and self._is_barred_from_ucx():
+            return "Open MPI", None
         return ("UCX" if is_ucx else None), versions.get("UCX")
+
+    def _is_barred_from_ucx(self) -> bool:
+        """Whether Open MPI is told to send by something else: UCX may be opened all the same, for files or one-sided
+        calls, and what it lacks is no matter of the messages.
+        """
+        is_used = any(process.every_endpoint for process in self._parts.processes)
+        return not is_used and any(bars_ucx(setting) for setting, _ in self._settings("ompi"))
 
     def _is_openmpis(self) -> bool:
         """Whether it is Open MPI's: also where its processes tell no more than which modules they have."""
@@ -362,6 +372,8 @@ class Run:
                 reason = "mlxucx"
             elif failure.topic == "no-library" and failure.detail == "btl_openib" and self._has_ucx():
                 reason = None  # UCX is there, which is to be used in its place
+            elif failure.runtime == "ucx" and self._is_barred_from_ucx():
+                reason = None
             elif failure.runtime == "ofi":
                 reason = None  # libfabric was asked, and is not what this run's data path goes by
             elif (failure.topic == "no-nics" and not self._is_hca(failure.detail)) or (

@@ -225,7 +225,7 @@ class _Run:
         runtime, version = self._version()
         return Layer(
             "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks_told, pairs,
-            reasons(why, book), (step or look) if status == "undecided" else look,
+            reasons(why, book), (step or look) if verdict == "unknown" else look,
             reasons(self._remarks(failures), book) if verdict in _VERBS else (),
         )  # fmt: skip
 
