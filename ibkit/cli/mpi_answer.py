@@ -12,7 +12,7 @@ from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
 from ibkit.export.mpi_reasons import explained, explained_lines, list_lines, reasons_document, reasons_page
 from ibkit.export.mpi_sentence import title
-from ibkit.export.mpi_text import lines
+from ibkit.export.mpi_text import SILENT, lines
 from ibkit.model.mpi import JobVerdict
 from ibkit.transport.catalogue import BY_ID, ENTRIES
 from ibkit.transport.require import hidden, met, undecided
@@ -33,7 +33,8 @@ def tell(args: argparse.Namespace, answer: JobVerdict, *, for_people: TextIO | N
     else:
         for line in lines(answer, _width(for_people or sys.stdout)):
             print(line, file=for_people)
-    print_problems(answer.problems)
+    is_document = args.json or args.csv
+    print_problems([problem for problem in answer.problems if is_document or problem.kind != SILENT])
     if not wanted:
         return _EXIT_OF.get(answer.status, EXIT_FINDING)
     why = _why_open(answer, wanted) if is_met is None else ", and the job aborted" * (answer.status == "aborted")

@@ -50,6 +50,8 @@ def said(layer: Layer, *, with_reasons: bool = True) -> str:
         return f"not decided{why}"
     if layer.verdict == "mixed":
         kinds = sorted({pair.transport for pair in layer.pairs if pair.a != pair.b} - {"shm", "mixed"})
+        if not any(pair.a != pair.b for pair in layer.pairs):
+            return f"the ranks' transports differ{why}"
         return f"a mixture of transports{': ' + ', '.join(kinds) if len(kinds) > 1 else ''}{why}"
     if layer.verdict == "shm":
         where = "on one host" if len(layer.hosts) < 2 else "or NVLink, no network"

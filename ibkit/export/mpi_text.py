@@ -13,6 +13,8 @@ from ibkit.model.host_matrix import Cell, Matrix, fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 from ibkit.transport.words import RDMA
 
+#: The kind of the problems that are part of the answer to people.
+SILENT = "silent-ranks"
 #: So many rows of the table, runs, and lines of evidence, are shown to people; --json has all.
 _SHOWN_ROWS = 12
 _SHOWN_LAYERS = 20
@@ -38,6 +40,9 @@ def place(evidence: Evidence) -> str:
 def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
     """Lines, each with the indentation of what goes on below it."""
     yield f"{clean(answer.target)}: {sentence(answer)}", 2
+    for problem in answer.problems:
+        if problem.kind == SILENT:
+            yield f"  {clean(problem.text, 600)}", 4
     evidence = {item.id: item for item in answer.evidence}
     quoted: set[str] = set()
     for layer in answer.layers[:_SHOWN_LAYERS]:
@@ -173,7 +178,7 @@ def _inside(matrix: Matrix, layer: Layer) -> Iterator[str]:
 
 
 def _ranks(pair: Pair) -> str:
-    named = " ".join(f"{a}-{b}" for a, b in pair.ranks[:8])
+    named = ", ".join(f"{a}<->{b}" for a, b in pair.ranks[:8])
     more = f" and {len(pair.ranks) - 8} more" if len(pair.ranks) > 8 else ""
     return f" (ranks {named}{more})" if named else ""
 

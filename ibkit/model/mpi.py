@@ -62,8 +62,8 @@ class Reason(NamedTuple):
 
 class Layer(NamedTuple):
     """One independent data path of one job: ``layer`` is mpi, nccl or gloo, or tasks that have no library of any.
-    ``remarks`` spoil nothing (peermem). ``process`` is a job of running processes by its first one: ``pid:4711``. ``link_layers`` of an
-    ``rdma`` are those that are told of some of its devices, and not of all.
+    ``remarks`` spoil nothing (peermem). ``process`` is a job of running processes by its first one: ``pid:4711``.
+    ``link_layers`` of an ``rdma`` are those that are told of some of its devices, and not of all.
     """
 
     layer: str

@@ -159,7 +159,8 @@ ENTRIES = (
             Fix("look at `ibkit status` there: bring the port up (cable, subnet manager), or exclude the dead HCA"),
             Fix(
                 "look at `ibkit status` there: bring the port up (cable, subnet manager; modprobe mlx5_ib); a dead "
-                "HCA is left out by NCCL_IB_HCA=^mlx5_1. A host without HCAs does what it can",
+                "HCA is left out by NCCL_IB_HCA=^mlx5_1. Where `lspci` shows no HCA, TCP is all that the host has: "
+                "keep it out of jobs that need RDMA",
                 runtime="NCCL",
             ),
             Fix(

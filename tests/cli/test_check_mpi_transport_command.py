@@ -73,6 +73,36 @@ def test_the_first_line_is_the_verdict(
     assert words in out.splitlines()[0]
 
 
+def test_silent_ranks_are_part_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(
+        "n01:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+        "n01:1:2 [0] NCCL INFO comm 0xa rank 0 nranks 8 cudaDev 0 busId 1b000 commId 0xc - Init START\n"
+        "n01:1:2 [0] NCCL INFO Channel 00/0 : 7[3] -> 0[0] [receive] via NET/IB/0\n"
+    )
+    _, out, err = run(capsys, str(path))
+    assert out.splitlines()[1] == "  7 of 8 ranks said nothing here; what they used is not known"
+    assert err == ""
+    _, out, err = run(capsys, "--json", str(path))
+    assert [problem["kind"] for problem in json.loads(out)["problems"]] == ["silent-ranks"]
+    assert "7 of 8 ranks said nothing here" in err
+
+
+def test_ranks_that_chose_different_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No line shows a connection: nothing is known to have been moved by the one or the other."""
+    path = tmp_path / "job.log"
+    path.write_text(
+        "".join(
+            f"{host}:1:2 [0] NCCL INFO Using network {network}\n"
+            f"{host}:1:2 [0] NCCL INFO comm 0xa rank {rank} nranks 2 cudaDev 0 busId 1b000 commId 0xc - Init START\n"
+            for rank, (host, network) in enumerate((("n01", "IB"), ("n02", "Socket")))
+        )
+    )
+    _, out, _ = run(capsys, str(path))
+    assert out.splitlines()[0] == f"{path}: the ranks' transports differ"
+    assert "next step: the ranks chose different networks, and no line shows that they were connected" in out
+
+
 def test_each_of_several_runs_goes_by_its_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "job.log"
     path.write_text(text(nccl_lines(), nccl_lines(network="Socket", before=SOCKET, pid=500, comm_id="0xd")))
@@ -110,7 +140,7 @@ def test_the_answer_names_pairs_reasons_mends_and_lines(tmp_path: Path, capsys: 
     path.write_text(TCP)
     _, out, _ = run(capsys, str(path))
     number = next(n for n, line in enumerate(TCP.splitlines(), 1) if "[send] via NET/Socket/0" in line)
-    assert "  n01 - n02: tcp (ranks 0-3 1-2)" in out
+    assert "  n01 - n02: tcp (ranks 0<->3, 1<->2)" in out
     assert "  reason noport: " in out
     assert "    fix: " in out
     assert f"{path}:{number}: " in out
@@ -175,7 +205,7 @@ def test_many_pairs_are_folded_with_those_that_differ_first() -> None:
     odd = [line.replace("NET/IB/0", "NET/Socket/0") if ":107:" in line or ":108:" in line else line for line in many]
     shown = list(lines(judged(text(odd))))
     assert [line for line in shown if line.startswith(("  n0", "  n["))] == [
-        "  n07 - n08: tcp (ranks 7-8)",
+        "  n07 - n08: tcp (ranks 7<->8)",
         "  n[06,09] - n[07-08]: mixed (2 of 4 pairs of hosts)",
         "  n[00-05,10-29] - n[00-06,09-29]: ib (27 of 377 pairs of hosts)",
     ]

@@ -62,6 +62,10 @@ _UCX_STEP = (
     "NCCL's plugin sends by UCX, which tells what it uses only if it is asked: run again with UCX_LOG_LEVEL=info on "
     "all ranks, too, and keep the whole output"
 )
+_DIFFER_STEP = (
+    "the ranks chose different networks, and no line shows that they were connected: NCCL does not connect one network "
+    "to another, the job hangs or fails there; look at the hosts that lack what others have"
+)
 _OTHER_STEP = (
     "no line tells what {name}, which is a plugin's network, is made of: look at it while it runs, by `ibkit "
     "check-mpi-transport running` on one of its hosts"
@@ -217,7 +221,7 @@ class _Run:
         if verdict not in ("unknown", "none", "shm"):
             self._cite_kinds(book)
         status, why, look = self._status(verdict, failures, has_ended)
-        look = look or self._look_after(ends, why)
+        look = look or self._look_after(ends, why) or (step if verdict == "mixed" else None)
         if ends and verdict != "unknown":
             status = "aborted"
         elif ends:
@@ -451,7 +455,7 @@ class _Run:
         if len(self._hosts) == 2 and verdict != "mixed":
             a, b = sorted(self._hosts)
             return verdict, (Pair(a, b, verdict, (), cited),), None
-        return verdict, (), None
+        return verdict, (), _DIFFER_STEP if verdict == "mixed" else None
 
     def _plugin_step(self) -> str:
         """What is to be done where the network's name is that of a plugin of which no line tells what it uses."""
