@@ -34,11 +34,11 @@ class Piece(NamedTuple):
     is_tail: bool
 
 
-def pieces_of(text: str, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Piece]:
+def pieces_of(text: str) -> Iterator[Piece]:
     """The pieces as ``fgets`` reads them, without comments and blank ones. A NUL ends a piece, as it ends C's text."""
     for number, line in enumerate(text.encode("utf-8", _ERRORS).split(b"\n"), 1):
-        for start in range(0, len(line), max_bytes):
-            data = line[start : start + max_bytes].partition(b"\0")[0]
+        for start in range(0, len(line), MAX_LINE_BYTES):
+            data = line[start : start + MAX_LINE_BYTES].partition(b"\0")[0]
             if data[:1] != b"#" and data.strip(SPACE):
                 yield Piece(number, data, start > 0)
 

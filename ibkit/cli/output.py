@@ -12,6 +12,9 @@ from ibkit.parsers.erased import Any
 from ibkit.sources.opening import open_site
 from ibkit.sources.site import Origin, Site
 
+#: More problems than these are counted on stderr.
+MOST_PROBLEMS = 20
+
 
 def site_of(path: str | None) -> Site:
     """The site a command works on; says on stderr when it is a replay, and shows progress of slow live tools."""
@@ -57,13 +60,13 @@ def note(text: str) -> None:
     print(f"ibkit: {text}", file=sys.stderr)
 
 
-def print_problems(problems: Iterable[Problem], limit: int = 20) -> None:
+def print_problems(problems: Iterable[Problem]) -> None:
     """The problems on stderr, as many as a person reads."""
     problems = list(problems)
-    for problem in problems[:limit]:
+    for problem in problems[:MOST_PROBLEMS]:
         note(problem_line(problem))
-    if len(problems) > limit:
-        note(f"... and {len(problems) - limit} more problems; --json lists all")
+    if len(problems) > MOST_PROBLEMS:
+        note(f"... and {len(problems) - MOST_PROBLEMS} more problems; --json lists all")
 
 
 def problem_line(problem: Problem) -> str:

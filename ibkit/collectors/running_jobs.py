@@ -39,9 +39,9 @@ class RunningJob(NamedTuple):
         return f"pid:{min(self.ranks)}"
 
 
-def running_jobs(source: Source, processes: JobProcesses | None = None) -> tuple[RunningJob, ...]:
+def running_jobs(source: Source) -> tuple[RunningJob, ...]:
     """All jobs of the host, by their first process. Of other users' jobs without root only those below a launcher."""
-    table = processes or JobProcesses(source)
+    table = JobProcesses(source)
     groups: dict[str, dict[int, int | None]] = {}
     for pid, one in table.ranks.items():
         groups.setdefault(one.key, {})[pid] = one.rank

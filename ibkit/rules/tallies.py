@@ -20,9 +20,7 @@ def at_limit(evidence: Evidence, limits: Limits, *names: str) -> list[Tally]:
     return [tally for name in names for tally in evidence.tallies.get(name, ()) if tally.value >= limit]
 
 
-def findings_at_limit(
-    evidence: Evidence, limits: Limits, *names: str, meaning: str = ""
-) -> Iterator[Finding | Undecided]:
+def findings_at_limit(evidence: Evidence, limits: Limits, *names: str, meaning: str) -> Iterator[Finding | Undecided]:
     """A finding for each link with such a port, and of how many ports the counters are not known."""
     limit = limit_of(evidence, limits)
     for group in by_link(evidence, at_limit(evidence, limits, *names)):
@@ -41,10 +39,8 @@ def by_link(evidence: Evidence, found: Iterable[Tally]) -> Iterator[list[Tally]]
         yield sorted(group, key=lambda tally: -tally.value)
 
 
-def finding_of(
-    evidence: Evidence, group: Sequence[Tally], limit: float, *, meaning: str = "", severity: str = ""
-) -> Finding:
-    """What the ends of a link counted, with the end to look at first in front."""
+def finding_of(evidence: Evidence, group: Sequence[Tally], limit: float, *, meaning: str) -> Finding:
+    """What the ends of a link counted and what that means, with the end to look at first in front."""
     ends = list(dict.fromkeys(tally.end for tally in group))
     peer = evidence.peer_of(ends[0])
     places = [evidence.place_of_counters(group[0].port)]
@@ -58,8 +54,8 @@ def finding_of(
         Fact(f"port {tally.port.port}: {tally.text}, limit {limit:g}", tally.port.source, tally.port.line)
         for tally in group
     )
-    what = f"{told} {period(evidence)}{f': {meaning}' if meaning else ''}"
-    return Finding(what, tuple(places), facts, severity=severity, since=evidence.collected.since)
+    what = f"{told} {period(evidence)}: {meaning}"
+    return Finding(what, tuple(places), facts, since=evidence.collected.since)
 
 
 def period(evidence: Evidence) -> str:
