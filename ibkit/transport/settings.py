@@ -1,15 +1,19 @@
 """Settings that leave a runtime nothing but TCP between hosts. They explain a verdict, and never make one.
 
-Sources: UCX's src/ucp/core/ucp_context.c (aliases of transports, deny lists, names of devices), Open MPI's
-opal/mca/btl and ompi/mca/pml.
+Sources: UCX's src/ucp/core/ucp_context.c (aliases of transports, deny lists, names of devices) and src/ucs/sys/module.c
+(UCX_MODULES), Open MPI's opal/mca/btl and ompi/mca/pml.
 """
 
 from __future__ import annotations
+
+from fnmatch import fnmatchcase
 
 from ibkit.parsers.job_facts import Setting
 
 _BTLS_FOR_HCAS = frozenset(("openib", "uct", "ofi", "usnic", "ugni", "mx", "udapl", "mvapi"))
 _SHARED_MEMORY = frozenset(("sm", "vader"))
+#: UCX's module for verbs; UCX_MODULES has names and patterns of those to be loaded, or behind ``^`` not to be.
+_UCX_VERBS = "ib"
 #: UCX's transports through segments that are mapped in common, and the aliases that hold them.
 _UCX_SEGMENTS = frozenset(("all", "sm", "shm", "mm", "posix", "sysv", "xpmem"))
 #: All that reaches a process of the same host and no other one, by the first part of its name.
@@ -19,7 +23,7 @@ UCX_COPIES = frozenset(("cma", "knem", "xpmem"))
 
 
 def leaves_tcp_to_ucx(setting: Setting) -> bool:
-    """UCX_TLS without verbs, or UCX_NET_DEVICES without an HCA port (``mlx5_0:1``)."""
+    """UCX_TLS without verbs, UCX_NET_DEVICES without an HCA port (``mlx5_0:1``), or UCX_MODULES without ``ib``."""
     names = [name for name in setting.value.split(",") if name]
     if not names:
         return False
@@ -29,6 +33,9 @@ def leaves_tcp_to_ucx(setting: Setting) -> bool:
         if names[0].startswith("^"):
             return "ib" in kinds or {"rc", "ud", "dc"} <= families
         return not families & {"ib", "rc", "ud", "dc", "srd", "all"}
+    if setting.name == "UCX_MODULES":
+        is_listed = any(name == "all" or fnmatchcase(_UCX_VERBS, name.removeprefix("^")) for name in names)
+        return is_listed == names[0].startswith("^")
     return setting.name == "UCX_NET_DEVICES" and all(":" not in name and not _is_hca(name) for name in names)
 
 
