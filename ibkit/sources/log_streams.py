@@ -1,4 +1,4 @@
-"""A log's bytes as text: unpacked, from UTF-16, and /proc's files of NUL-separated words."""
+"""A log's bytes as text: unpacked, from UTF-16, and /proc's files of NUL-separated words; what cannot be unpacked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from ibkit.sources.shared_reading import SharedReading
 
 #: Looked at to tell text from binary data (bytes).
 HEAD_BYTES = 8192
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma", b"]\0\0": "lzma"}
+#: What the standard library does not unpack, and what does. pzstd begins with a frame that is to be skipped.
+_NOT_READ = {
+    b"\x28\xb5\x2f\xfd": ("zstd", "zstdcat"),
+    **{bytes((number,)) + b"\x2a\x4d\x18": ("zstd", "zstdcat") for number in range(0x50, 0x60)},
+    b"\x04\x22\x4d\x18": ("lz4", "lz4cat"),
+    b"\x02\x21\x4c\x18": ("lz4", "lz4cat"),
+    b"\x89LZO\0\r\n\x1a\n": ("lzop", "lzop -dc"),
+    b"LZIP\x01": ("lzip", "lzip -dc"),
+    b"\x1f\x9d": ("compress", "zcat"),
+}
+#: As many bytes tell what a stream is packed with.
+MAGIC_BYTES = 9
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -44,8 +56,10 @@ def unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
 
     def open_text() -> Bytes:
         opened = opener()
-        head = _read_whole(opened, HEAD_BYTES)
-        stream = _Joined(head, opened)
+        head = read_whole(opened, HEAD_BYTES)
+        stream = Joined(head, opened)
+        if refusal := packed_otherwise(head):
+            return _Refused(refusal, opened)
         for magic, module in _PACKED.items():
             if head.startswith(magic):
                 return _decompressed(module, stream)
@@ -57,6 +71,12 @@ def unpacked(name: str, opener: Callable[[], Bytes]) -> Callable[[], Bytes]:
         return SharedReading(head, opened) if isinstance(opened, FileIO) and os.path.isfile(opened.fileno()) else stream
 
     return open_text
+
+
+def packed_otherwise(head: bytes) -> str | None:
+    """What to tell of a file that begins so, where it is packed with something that is not read."""
+    found = next((names for magic, names in _NOT_READ.items() if head.startswith(magic)), None)
+    return f"packed with {found[0]}, which is not read; unpack it first ({found[1]})" if found else None
 
 
 def may_be_text(name: str, head: bytes) -> bool:
@@ -73,7 +93,8 @@ def _separator(name: str) -> bytes | None:
     return b"\n" if "environ" in base else b" " if "cmdline" in base else None
 
 
-def _read_whole(stream: Bytes, size: int) -> bytes:
+def read_whole(stream: Bytes, size: int) -> bytes:
+    """``size`` bytes, fewer only at the end."""
     parts = b""
     while len(parts) < size and (data := stream.read(size - len(parts))):
         parts += data
@@ -126,7 +147,23 @@ class _Unpacker:
         self._unpacked.close()
 
 
-class _Joined:
+class _Refused:
+    """A stream that cannot be unpacked."""
+
+    def __init__(self, text: str, stream: Bytes) -> None:
+        self._text = text
+        self._stream = stream
+
+    def read(self, size: int, /) -> bytes:
+        """Raises OSError."""
+        raise OSError(self._text)
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+class Joined:
     """Bytes that were read already, then the rest of the stream."""
 
     def __init__(self, head: bytes, stream: Bytes) -> None:
@@ -145,7 +182,7 @@ class _Joined:
         self._stream.close()
 
 
-class _Translated(_Joined):
+class _Translated(Joined):
     """A file whose parts are separated by NUL."""
 
     def __init__(self, stream: Bytes, separator: bytes) -> None:
@@ -157,7 +194,7 @@ class _Translated(_Joined):
         return self._stream.read(size).replace(b"\0", self._separator)
 
 
-class _Utf16(_Joined):
+class _Utf16(Joined):
     """UTF-16 with its mark, as UTF-8."""
 
     def __init__(self, stream: Bytes) -> None:

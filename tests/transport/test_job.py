@@ -51,6 +51,7 @@ def written(path: Path, data: str | bytes) -> Path:
         gzip.compress(LOG[:900].encode()) + gzip.compress(LOG[900:].encode()),
         bz2.compress(LOG.encode()),
         lzma.compress(LOG.encode()),
+        lzma.compress(LOG.encode(), lzma.FORMAT_ALONE),
         LOG.encode("utf-16"),
         b"\xfe\xff" + LOG.encode("utf-16-be"),
         b"\xef\xbb\xbf" + LOG.encode(),
@@ -58,7 +59,20 @@ def written(path: Path, data: str | bytes) -> Path:
         b"\0" * 8 + LOG.encode(),
         LOG.encode() + b"\x80\xff\n",
     ],
-    ids=["plain", "gzip", "gzip-members", "bz2", "xz", "utf16", "utf16-be", "bom", "crlf", "some-nul", "broken-utf8"],
+    ids=[
+        "plain",
+        "gzip",
+        "gzip-members",
+        "bz2",
+        "xz",
+        "lzma",
+        "utf16",
+        "utf16-be",
+        "bom",
+        "crlf",
+        "some-nul",
+        "broken-utf8",
+    ],
 )
 def test_a_log_however_it_is_packed(tmp_path: Path, data: bytes) -> None:
     answer = answer_of(written(tmp_path / "job.log", data))
@@ -86,11 +100,25 @@ def test_a_damaged_packed_log_never_raises(tmp_path: Path) -> None:
             answer_of(path)
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(LOG.encode())))
+@pytest.mark.parametrize(
+    "data",
+    [
+        LOG.encode(), gzip.compress(LOG.encode()), bz2.compress(LOG.encode()), lzma.compress(LOG.encode()),
+        lzma.compress(LOG.encode(), lzma.FORMAT_ALONE), LOG.encode("utf-16"),
+    ],
+    ids=["plain", "gzip", "bz2", "xz", "lzma", "utf16"],
+)  # fmt: skip
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
     answer = judge(open_job("-"))
     assert answer.target == "-"
     assert (answer.verdict, {evidence.file for evidence in answer.evidence}) == ("ib", {"-"})
+
+
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UnreadableInput, match="-: standard input is closed"):
+        open_job("-")
 
 
 def test_a_pipe_by_its_name(tmp_path: Path) -> None:
@@ -129,6 +157,58 @@ def test_proc_environ_beside_the_log(tmp_path: Path) -> None:
 def test_what_is_no_log_is_refused(tmp_path: Path, data: bytes, word: str) -> None:
     with pytest.raises(UnreadableInput, match=word):
         answer_of(written(tmp_path / "x", data))
+
+
+#: The first bytes of each, by the formats' own descriptions, and how a text goes on behind them.
+PACKED = {
+    "zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18", "lzop": b"\x89LZO\0\r\n\x1a\n", "lzip": b"LZIP\x01",
+    "compress": b"\x1f\x9d\x90",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "magic"), [*PACKED.items(), ("zstd", b"\x50\x2a\x4d\x18\x04\0\0\0"), ("lz4", b"\x02\x21\x4c\x18")]
+)
+def test_what_nobody_unpacks_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, magic: bytes
+) -> None:
+    data = magic + LOG.encode()
+    told = f"packed with {name}, which is not read; unpack it first"
+    with pytest.raises(UnreadableInput, match=f"job.log: {told}"):
+        answer_of(written(tmp_path / "job.log", data))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    with pytest.raises(UnreadableInput, match=f"^-: {told}"):
+        open_job("-")
+    with pytest.raises(UnreadableInput, match=f"holds no log; job.log: {told}"):
+        answer_of(tmp_path)
+    written(tmp_path / "rank1.log", LOG)
+    answer = answer_of(tmp_path)
+    assert answer.verdict == "ib"
+    assert [(problem.kind, problem.source) for problem in answer.problems] == [("unreadable", "job.log")]
+
+
+def test_the_kernels_messages_are_left_to_their_reader() -> None:
+    with pytest.raises(UnreadableInput, match="not a log"):
+        open_job("/proc/self/../kmsg")
+
+
+def test_a_file_that_waits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As trace_pipe does, which is a plain file by its mode."""
+    path = written(tmp_path / "trace_pipe", b"")
+    file = SimpleNamespace(read=lambda size: None, close=lambda: None)
+    monkeypatch.setattr("ibkit.transport.logs.job._open", lambda path: file)
+    with pytest.raises(UnreadableInput, match="it waits for something"):
+        open_job(str(path))
+
+
+def test_folders_that_are_too_deep_are_said(tmp_path: Path) -> None:
+    written(tmp_path / "job.out", LOG)
+    written(tmp_path.joinpath(*"abcdefghijklmn") / "rank1.out", LOG)
+    answer = answer_of(tmp_path)
+    assert answer.verdict == "ib"
+    assert [(problem.kind, problem.source) for problem in answer.problems] == [
+        ("many-files", "a/b/c/d/e/f/g/h/i/j/k/l/m")
+    ]
 
 
 def test_what_is_not_there_or_not_readable_is_refused(tmp_path: Path) -> None:

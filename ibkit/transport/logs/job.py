@@ -7,6 +7,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
@@ -15,14 +16,24 @@ from ibkit.parsers.base import Problem
 from ibkit.parsers.hostfile import Hosts, expand, read_hostfile
 from ibkit.sources.base import Source
 from ibkit.sources.capture import open_capture
-from ibkit.sources.log_streams import HEAD_BYTES, Bytes, may_be_text, unpacked
+from ibkit.sources.log_streams import (
+    HEAD_BYTES,
+    MAGIC_BYTES,
+    Bytes,
+    Joined,
+    may_be_text,
+    packed_otherwise,
+    read_whole,
+    unpacked,
+)
 from ibkit.sources.manifest import MANIFEST
 from ibkit.sources.opening import is_capture
 from ibkit.sources.site import Host, Site
 
 MAX_FILES = 20_000
 MAX_DEPTH = 12
-_ZSTD = b"\x28\xb5\x2f\xfd"
+#: Reading it takes the messages from whom they are for, and waits for more.
+_KERNEL_MESSAGES = "/proc/kmsg"
 #: Documents and sources quote log lines that are not this job's.
 _NOT_LOGS = re.compile(r"\.(?:md|rst|py|c|cc|cpp|cu|h|hpp|f90|json|html|ya?ml|toml|png|csv)\Z", re.IGNORECASE)
 #: Names of host files; what they hold decides: a log may be called nodes.4711.
@@ -64,7 +75,7 @@ def job_of_site(site: Site) -> Job:
 def open_job(target: str) -> Job:
     """A log, a folder, ``-`` for standard input, or a capture. Raises UnreadableInput."""
     if target == "-":
-        return Job("-", (Log("-", lambda: sys.stdin.buffer),))
+        return Job("-", (Log("-", unpacked("-", _standard_input())),))
     if os.path.isdir(target):
         return _folder(target)
     if target.endswith((".tar", ".tgz", ".tar.gz")) and is_capture(target):
@@ -118,27 +129,48 @@ def _open(path: str) -> Bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe that nobody writes is empty
     except OSError as error:
         raise UnreadableInput(f"{path}: {error.strerror}") from error
-    os.set_blocking(descriptor, True)
     file = os.fdopen(descriptor, "rb", buffering=0)
     mode = os.fstat(file.fileno()).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+    if stat.S_ISFIFO(mode):
+        os.set_blocking(descriptor, True)
+    elif not stat.S_ISREG(mode):
         file.close()
         raise UnreadableInput(f"{path}: not a plain file")
     return file
 
 
+def _standard_input() -> Callable[[], Bytes]:
+    """Raises UnreadableInput where it is closed, or packed with something that is not read."""
+    if sys.stdin is None:  # it may be, whatever its type says
+        raise UnreadableInput("-: standard input is closed; pipe the job's output into ibkit, or name its file")
+    stdin = sys.stdin.buffer
+    head = read_whole(stdin, MAGIC_BYTES)
+    if refusal := packed_otherwise(head):
+        raise UnreadableInput(f"-: {refusal}")
+    return lambda: Joined(head, stdin)
+
+
 def _refuse(path: str) -> None:
-    """Say of a program that it is no log; one that can be run was launched before anybody came here."""
+    """Say of a program that it is no log; one that can be run was launched before anybody came here. So of what nobody
+    unpacks, and of a file that only waits for something to happen.
+    """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return
-        with open(path, "rb") as file:
-            head = file.read(4)
     except OSError as error:
         raise UnreadableInput(f"{path}: {error.strerror}") from error
-    if head == _ZSTD:
-        raise UnreadableInput(f"{path}: packed with zstd, which is not read; unpack it first (zstdcat)")
-    if head == b"\x7fELF":
+    if os.path.realpath(path) == _KERNEL_MESSAGES:
+        raise UnreadableInput(f"{path}: the kernel's messages, not a log")
+    with closing(_open(path)) as file:
+        try:
+            head = file.read(MAGIC_BYTES)
+        except OSError as error:
+            raise UnreadableInput(f"{path}: {error.strerror}") from error
+    if head is None:  # it would have to wait
+        raise UnreadableInput(f"{path}: not a plain file: it waits for something to be read")
+    if refusal := packed_otherwise(head):
+        raise UnreadableInput(f"{path}: {refusal}")
+    if head.startswith(b"\x7fELF"):
         raise UnreadableInput(f"{path}: a program, not a log; to launch it here: ibkit check-mpi-transport {path}")
 
 
@@ -172,7 +204,8 @@ def _folder(target: str) -> Job:
         elif _is_text(path, name, problems):
             logs.append(Log(name, unpacked(name, partial(_open, path))))
     if not logs:
-        raise UnreadableInput(f"{target}: holds no log")
+        why = "".join(f"; {problem.source}: {problem.text}" for problem in problems[:1])
+        raise UnreadableInput(f"{target}: holds no log{why}")
     return Job(target, tuple(logs), tuple(hosts), tuple(listed), tuple(problems))
 
 
@@ -196,7 +229,9 @@ def _files(top: str, problems: list[Problem], hosts: list[Host], logs: list[Log]
             logs += [Log(os.path.join(where, file.name), unpacked(file.name, file.open)) for file in site.job]
             continue
         folders.sort()
-        if os.path.relpath(folder, top).count(os.sep) >= MAX_DEPTH:
+        if folders and os.path.relpath(folder, top).count(os.sep) >= MAX_DEPTH:
+            text = f"more than {MAX_DEPTH} folders deep; what is below was not looked at"
+            problems.append(Problem("many-files", text, None, os.path.relpath(folder, top)))
             folders[:] = []
         for name in sorted(names):
             count += 1
@@ -214,6 +249,9 @@ def _is_text(path: str, name: str, problems: list[Problem]) -> bool:
             head = file.read(HEAD_BYTES)
     except OSError as error:
         problems.append(Problem("unreadable", f"{error.strerror}", None, name))
+        return False
+    if refusal := packed_otherwise(head):
+        problems.append(Problem("unreadable", refusal, None, name))
         return False
     return may_be_text(name, head)
 
