@@ -309,7 +309,7 @@ _ANCHORS = Needles(
         b"LSB_HOSTS", b"LSB_MCPU", b" NodeList=", b"exec_host", b"executed on host", b"<8*", b"prun ",
         # PyTorch, Horovod
         b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",
-        b"_backend", b"-backend", b"_process_group(", b" backend=", b"is using nccl==",
+        *torch_distributed.BACKEND_WORDS, b"_process_group(", b" backend=", b"is using nccl==",
         b"/vllm/", b"/sglang/", b"/megatron/", b"/deepspeed/", b" as DP rank ", b"Backend: ", b"initialization opt",
         b" connected to", b"Unable to find", b"-library=",
         b"PSM3", b"MPICH_", b"] btl", b"] pml=", b"] mtl=", b"][rdma_", b"ICH configure", b"ICH2 configure",

@@ -31,6 +31,9 @@ _BACKENDS = re.compile(
     r"|\binit_process_group\(\s{0,8}(?:backend\s?=\s?)?[\"'](?P<call>nccl|gloo|mpi)[\"'](?= {0,8}[,)])"
     r"|(?:\A|[\s(,{\"'-])(?:dist|distributed|ddp|torch|process_group)[_-]backend[\"']?(?:\s?[=:]\s?| )[\"']?"
     r"(?P<setting>nccl|gloo)\b(?![\"']?\s?(?:[|/]|,\s?[\"']?(?:nccl|mpi|gloo)\b|or\b))"
+    r"|\bNamespace\(.{0,4000}\bbackend='(?P<namespace>nccl|gloo)'|(?<![\w-])--backend[ =](?P<option>nccl|gloo)(?=\s|\Z)"
+    r"|(?:\A|\b[Rr]ank \d{1,7}\b[^a-z]{0,20}(?:of \d{1,7}: )?|\b(?:[Uu]sing|[Dd]istributed) )[Bb]ackend"
+    r"(?:\s?[=:]\s?| )(?P<print>gloo)\.?\s{0,8}\Z|\bin DeepSpeed with backend (?P<deepspeed>nccl|gloo|mpi)\b"
     r"|(?P<file>\bProcessGroupNCCL)\.cpp:\d"
 )
 #: Files of frameworks that have groups of Gloo beside NCCL's.
@@ -40,13 +43,20 @@ _DEALT = re.compile(r"\brank \d{1,7} in world size \d{1,7} is assigned as DP ran
 _RESTART = re.compile(r"(?:(?P<failed> attempts left;)|new nodes from group_rank=\d{1,6};) will restart worker group")
 _FIRST = re.compile(r"Starting elastic_operator with launch configs|\] starting workers for entrypoint: ")
 
+#: What a line that names a backend holds: a setting's name and its end, or the name of Gloo behind it.
+BACKEND_WORDS = (
+    b"_backend=", b"_backend:", b"_backend ", b'_backend"', b"_backend'", b"-backend ", b"-backend=",
+    b"ackend gloo", b"ackend: gloo", b"ackend=gloo", b"ackend = gloo", b"ackend='", b"DeepSpeed with ",
+)  # fmt: skip
+
 _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
         for mark in (
             b"backend_name: ", b"gloo_device_transport: ", b"gloo_socket_ifname: ", b"distributed_backend=",
             b"Backend: ", b"initialization options", b"will restart worker group", b"is using nccl==", b" backend=",
-            b" is assigned as DP rank ", b"init_process_group(", b"_backend", b"-backend", b"ProcessGroupNCCL.cpp:",
+            b" is assigned as DP rank ", b"init_process_group(", b"ProcessGroupNCCL.cpp:",
+            *BACKEND_WORDS,
             b"/vllm/", b"/sglang/", b"/megatron/", b"/deepspeed/",
             b"elastic_operator", b"starting workers for entrypoint",
         )

@@ -74,7 +74,7 @@ def said(reader, text: str) -> list[tuple]:
             "[0] MPI startup(): shm and dapl data transfer modes",
             [(SharedMemory, "Intel MPI", False), (Provider, "Intel MPI", "dapl", "fabric", None)],
         ),
-        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi")]),
+        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi", False)]),
         (
             intel_mpi,
             "init_tmi_provider(): TMI provider initialized: psm2 (1.3)",
@@ -172,12 +172,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             intel_mpi,
             '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_ofi.dat"',
-            [(Setting, "intel", "I_MPI_FABRICS", "ofi")],
+            [(Setting, "intel", "I_MPI_FABRICS", "ofi", False)],
         ),
         (
             intel_mpi,
             "[0] MPI startup(): I_MPI_FABRICS=shm",
-            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm")],
+            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm", False)],
         ),
         (intel_mpi, "[0] MPI startup(): 0       eth0", []),
         (
@@ -290,12 +290,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             horovod,
             "horovodrun -np 4 --gloo --network-interfaces ib0 -H n01:2,n02:2 python t.py",
-            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0")],
+            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0", False)],
         ),
         (
             horovod,
             "$ horovodrun -np 4 python t.py",
-            [(Setting, "ompi", "pml", "ob1"), (Setting, "ompi", "btl", "^openib")],
+            [(Setting, "ompi", "pml", "ob1", False), (Setting, "ompi", "btl", "^openib", False)],
         ),
         (
             horovod,
@@ -315,7 +315,7 @@ def said(reader, text: str) -> list[tuple]:
             "INFO [parallel_state.py:1201] rank 2 in world size 4 is assigned as DP rank 0, PP rank 0, TP rank 2",
             [(Backend, "vLLM", "nccl", "data")],
         ),
-        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "")]),
+        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", False)]),
         (
             torch_distributed,
             "I1202 agent/server/api.py:899] [default] Worker group FAILED. 3/3 attempts left; "
@@ -337,6 +337,11 @@ def said(reader, text: str) -> list[tuple]:
                 ('{"distributed_backend": "nccl", "lr": 0.1}', "nccl"),
                 ("+ python train.py --dist-backend gloo --epochs 2", "gloo"),
                 ("ddp_backend: gloo", "gloo"),
+                ("Namespace(lr=0.1, backend='gloo', seed=7)", "gloo"),
+                ("+ torchrun --nproc_per_node 2 train.py --backend gloo", "gloo"),
+                ("rank 0 of 2: backend gloo", "gloo"),
+                ("[Rank 3] Using backend: gloo", "gloo"),
+                ("[comm.py:652:init_distributed] Initializing TorchBackend in DeepSpeed with backend nccl", "nccl"),
                 (
                     "[rank2]:[W1201 10:00:00.1 ProcessGroupNCCL.cpp:1262] Warning: destroy_process_group() was not",
                     "nccl",
@@ -353,6 +358,11 @@ def said(reader, text: str) -> list[tuple]:
                 "dist_backend: gloo|nccl",
                 "dist_backend=gloo, nccl or mpi",
                 "group = dist.new_group(backend='gloo')",
+                '    self.cpu_group = torch.distributed.new_group(ranks, backend="gloo")',
+                "train.py [--backend {nccl,gloo}]",
+                "--checkpoint-backend gloo",
+                "checkpoint engine backend: gloo",
+                "falling back to the gloo backend",
             )
         ),
         (
