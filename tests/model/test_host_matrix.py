@@ -46,8 +46,8 @@ def test_two_hosts() -> None:
         layer([Pair("n01", "n02", "ib", ((0, 2), (1, 3)), (1, 2)), Pair("n01", "n01", "shm", ((0, 1),), (3,))])
     )
     assert [group.name for group in matrix.groups] == ["n[01-02]"]
-    assert matrix.between == (Cell(0, 0, "ib", 1, 1, 2, (1, 2)),)
-    assert matrix.on_host == (Cell(0, 0, "shm", 1, 2, 1, (3,)),)
+    assert matrix.between == (Cell(0, 0, "ib", 1, 1, (1, 2)),)
+    assert matrix.on_host == (Cell(0, 0, "shm", 1, 2, (3,)),)
     assert matrix.usual == "ib"
 
 
