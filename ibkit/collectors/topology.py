@@ -12,6 +12,7 @@ from typing import Any
 from ibkit.collectors.cabling import Cable, Cabling, Claim, Findings, end_key, end_text
 from ibkit.collectors.lids import Lids
 from ibkit.collectors.ports_report import Unlinked, blocks_of
+from ibkit.model.components import components
 from ibkit.model.fabric import (
     AGGREGATION_NODE,
     CHANNEL_ADAPTER,
@@ -378,7 +379,7 @@ class _Draft:
 
     def _look_for_parts(self, cables: list[Cable]) -> None:
         """Whether the sweeps of one text are of several fabrics, which have no link between them."""
-        nodes = _joined((cable.a >> 8, cable.b >> 8) for cable in cables)
+        nodes = components((cable.a >> 8, cable.b >> 8) for cable in cables)
         parts = len(set(nodes.values()))
         if parts > 1:
             text = f"the nodes are in {parts} parts without a link between them, as of {parts} fabrics; all are counted"
@@ -386,7 +387,7 @@ class _Draft:
 
     def _subnets(self, cables: list[Cable]) -> dict[int, int]:
         """A number for each owner of a LID, the same for all that are linked; an adapter links nothing."""
-        return _joined((self._owner(cable.a), self._owner(cable.b)) for cable in cables)
+        return components((self._owner(cable.a), self._owner(cable.b)) for cable in cables)
 
     def _are_planes(self, first: int, second: int, cables: list[Cable]) -> bool:
         """An XDR link has planes, and each looks like a port of its own, in one device or in several of one card."""
@@ -396,21 +397,6 @@ class _Draft:
             return False
         links = [cable for cable in cables if {first, second} & {self._owner(cable.a), self._owner(cable.b)}]
         return all(link.speed == "XDR" for link in links)
-
-
-def _joined(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """A number for each member of the pairs, the same for all that pairs join."""
-    above: dict[int, int] = {}
-
-    def top(one: int) -> int:
-        while (higher := above.setdefault(one, one)) != one:
-            above[one] = above[higher]
-            one = higher
-        return one
-
-    for a, b in pairs:
-        above[top(a)] = top(b)
-    return {one: top(one) for one in list(above)}
 
 
 def _type_of(draft: _DraftNode, *, shares_switch: bool) -> str:

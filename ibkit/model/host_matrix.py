@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from ibkit.model import node_set
+from ibkit.model.components import components
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.records import NamedTuple
 
@@ -206,23 +207,9 @@ def _by_islands(layer: Layer, group_of: dict[str, int], against: set[_Key]) -> d
     """Hosts that one transport connects, and no pair of it with the others: two subnets with TCP between them."""
     counts = Counter(pair.transport for pair in _against(layer, group_of, against))
     for word in sorted(counts, key=lambda word: (counts[word], word)):
-        islands = _connected(pair for pair in _against(layer, group_of, against) if pair.transport == word)
-        finer = _split(group_of, {host: (root,) for host, root in islands.items()}, frozenset())
+        mine = (pair for pair in _against(layer, group_of, against) if pair.transport == word)
+        islands = components((pair.a, pair.b) for pair in mine)
+        finer = _split(group_of, {host: (island,) for host, island in islands.items()}, frozenset())
         if _count(finer) > _count(group_of):
             return finer
     return group_of
-
-
-def _connected(pairs: Iterable[Pair]) -> dict[str, str]:
-    """A host of each host's island, the same one for all of it."""
-    parents: dict[str, str] = {}
-
-    def root(host: str) -> str:
-        parents.setdefault(host, host)
-        while parents[host] != host:
-            parents[host] = host = parents[parents[host]]
-        return host
-
-    for pair in pairs:
-        parents[root(pair.a)] = root(pair.b)
-    return {host: root(host) for host in list(parents)}

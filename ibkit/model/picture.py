@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from ibkit.model.components import components
 from ibkit.model.fabric import SWITCH, Fabric, Link, Node
 from ibkit.model.ids import Guid
 from ibkit.model.levels import levels
@@ -110,18 +111,9 @@ def _named(keys: Mapping[Guid, object]) -> dict[Guid, str]:
 
 def _pods(fabric: Fabric, switches: set[Guid]) -> dict[Guid, Guid]:
     """One of its switches for each that hangs together with it."""
-    above: dict[Guid, Guid] = {guid: guid for guid in switches}
-
-    def top(guid: Guid) -> Guid:
-        while above[guid] != guid:
-            above[guid] = above[above[guid]]
-            guid = above[guid]
-        return guid
-
-    for link in fabric.links:
-        if link.a.guid in above and link.b.guid in above:
-            above[top(link.a.guid)] = top(link.b.guid)
-    return {guid: top(guid) for guid in switches}
+    ends = ((link.a.guid, link.b.guid) for link in fabric.links)
+    pods = components((a, b) for a, b in ends if a in switches and b in switches)
+    return {guid: pods.get(guid, guid) for guid in switches}
 
 
 def _with_adapters(

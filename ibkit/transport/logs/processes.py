@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
+from ibkit.model.components import components
 from ibkit.transport.evidence import Mark
 
 #: More runs are taken for one with the last of these: to tell them apart costs the square of their number.
@@ -92,15 +93,6 @@ def unions(pairs: Iterable[tuple[int, int]], size: int) -> list[int]:
     >>> unions([(0, 2), (2, 3)], 5)
     [0, 1, 0, 0, 4]
     """
-    parents = list(range(size))
-
-    def root(thing: int) -> int:
-        while parents[thing] != thing:
-            parents[thing] = parents[parents[thing]]
-            thing = parents[thing]
-        return thing
-
-    for one, other in pairs:
-        low, high = sorted((root(one), root(other)))
-        parents[high] = low
-    return [root(thing) for thing in range(size)]
+    found = components(pairs)
+    least: dict[int, int] = {}
+    return [least.setdefault(found.get(thing, thing), thing) for thing in range(size)]
