@@ -27,6 +27,13 @@ from ibkit.transport.logs.verdict import judge
 
 #: Names that are sure to understand --version.
 _LAUNCHER = re.compile(r"(?:mpirun|mpiexec)(?:[.-](?:openmpi|mpich|hydra|intel|[\d.]{1,9}))?\Z|(?:orterun|prterun)\Z")
+#: What stands behind these runs on another host, in a container with an MPI of its own, or without this environment.
+_ELSEWHERE = frozenset(
+    (
+        "ssh", "rsh", "pdsh", "clush", "sudo", "su", "chroot", "nsenter", "systemd-run", "docker", "podman",
+        "apptainer", "singularity", "shifter", "enroot", "ch-run", "kubectl", "srun",
+    )
+)  # fmt: skip
 _VERSIONS = (
     ("Open MPI", re.compile(r"\((?:Open MPI|OpenRTE|PRRTE)\) (\d{1,4}(?:\.\d{1,4})*)")),
     ("Intel MPI", re.compile(r"Intel\(R\) MPI Library[^\n]{0,80}?Version (\d{1,4}(?:\.\d{1,4})*)")),
@@ -76,6 +83,8 @@ class Launch(NamedTuple):
 def prepare(source: Source, argv: Sequence[str], environment: Mapping[str, str]) -> Launch:
     """The command with what its runtime needs to tell its transport."""
     place = next((n for n, word in enumerate(argv) if _LAUNCHER.match(os.path.basename(word))), None)
+    if any(os.path.basename(word) in _ELSEWHERE for word in argv[:place]):
+        place = None  # nothing is known of that launcher
     runtime = Runtime() if place is None else runtime_of(source, argv[place])
     wanted = verbosity(runtime)
     kept = tuple(name for name in wanted if name in environment or _is_named(name, argv))

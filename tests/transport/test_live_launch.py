@@ -105,6 +105,14 @@ def test_a_list_of_variables_in_a_parameter_stands_alone() -> None:
     assert prepare(launcher(OPENMPI), argv, {}).argv == argv
 
 
+@pytest.mark.parametrize("before", ["docker run --rm image", "ssh n01", "apptainer exec mpi.sif", "sudo -u me"])
+def test_a_launcher_that_runs_elsewhere_is_another_one(before: str) -> None:
+    """An MPICH there ends at Open MPI's -x."""
+    argv = (*before.split(), "mpirun", "-np", "2", "./a")
+    ready = prepare(launcher(OPENMPI), argv, {})
+    assert (ready.argv, ready.runtime) == (argv, Runtime())
+
+
 def test_only_launchers_are_asked_for_their_version() -> None:
     """A program of the user's that is called like one must not be started twice."""
     ready = prepare(Answers({}), ["./mpirun_test.sh", "mpirun-all", "x"], {})
