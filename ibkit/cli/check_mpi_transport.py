@@ -25,7 +25,7 @@ import argparse
 import os
 
 from ibkit.cli import mpi_live
-from ibkit.cli.mpi_answer import explain, tell
+from ibkit.cli.mpi_answer import LIST, explain, tell
 from ibkit.cli.output import note, origin_line
 from ibkit.errors import IbkitError
 from ibkit.sources.opening import open_site
@@ -50,7 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "no rank was silent; 1 if not, or the job aborted; 3 if that is not known or nothing did; for prologs and CI",
     )
     parser.add_argument(
-        "--explain", nargs="?", const="", metavar="ID", help="tell what a reason means, and end; without ID list them"
+        "--explain",
+        nargs="?",
+        const=LIST,
+        metavar="ID",
+        help="tell what a reason means (`all`: each of them), and end; without ID list them; it goes with --json alone",
     )
     mpi_live.add_arguments(parser)
 
@@ -62,12 +66,8 @@ def run(args: argparse.Namespace) -> int:
     from ibkit.transport.logs.job import Job, is_program, job_of_site, open_jobs
     from ibkit.transport.logs.verdict import judge
 
-    for path in args.more:
-        if args.launched is not None or not all(map(os.path.exists, (args.target, path))) or is_program(args.target):
-            raise IbkitError(
-                f"{path}: only logs that are there are named together; a command line to be run stands behind --: "
-                "ibkit check-mpi-transport -- mpirun ... PROGRAM ARGUMENTS"
-            )
+    if args.more:
+        _check_named_together(args)
     if args.launched is not None or (args.target and args.from_path is None and is_program(args.target)):
         from ibkit.cli.mpi_launch import launch_job
 
@@ -87,3 +87,19 @@ def run(args: argparse.Namespace) -> int:
         targets = (args.target, *args.more)
         job = job_of_site(site) if args.target is None else open_jobs(targets)._replace(hosts=site.hosts)
     return tell(args, judge(job))
+
+
+def _check_named_together(args: argparse.Namespace) -> None:
+    """Several names are logs, folders and host files, all of them there. Raises IbkitError."""
+    from ibkit.transport.logs.job import is_program
+
+    if "-" in (args.target, *args.more):
+        raise IbkitError("- stands alone: what else the job has printed goes into the same pipe, or into files")
+    missing = [path for path in (*args.more, args.target) if not os.path.exists(path)]
+    if args.launched is not None or args.target in missing or is_program(args.target):
+        raise IbkitError(
+            f"{(missing or args.more)[0]}: only logs that are there are named together; a command line to be run "
+            "stands behind --: ibkit check-mpi-transport -- mpirun ... PROGRAM ARGUMENTS"
+        )
+    if missing:
+        raise IbkitError(f"{missing[0]}: No such file or directory")

@@ -42,22 +42,43 @@ def tell(args: argparse.Namespace, answer: JobVerdict, *, for_people: TextIO | N
     return _EXIT_OF_REQUIREMENT[is_met]
 
 
+#: What ``--explain`` without an ID stands for, which nobody can type, and the word for all of them.
+LIST = "\0"
+ALL = "all"
+
+
 def explain(args: argparse.Namespace) -> int:
     """Tell what a reason means (``--explain ID``), all of them (``all``), or which there are (no ID)."""
-    if args.csv:
-        raise IbkitError("--explain has no --csv")
-    if args.explain not in ("", "all", *BY_ID):
-        raise IbkitError(f"--explain {args.explain}: no such reason; there are {', '.join(BY_ID)}")
+    given = [f"--{name}" for name in ("csv", "from", "require", "window", "hosts", "rsh") if _is_given(args, name)]
+    if given := [*given, *filter(None, (args.target, *args.more, args.launched and "--"))]:
+        raise IbkitError(f"--explain tells what a reason means and looks at no job: leave {' '.join(given)} out")
+    if args.explain not in (LIST, ALL, *BY_ID):
+        raise IbkitError(
+            f"--explain {args.explain or repr('')}: no such reason{_did_you_mean(args.explain)}; there are "
+            f"{', '.join(BY_ID)}, and `{ALL}`, which is each of them"
+        )
     chosen = (BY_ID[args.explain],) if args.explain in BY_ID else ENTRIES
     if args.json:
         print_json(reasons_document(chosen))
-    elif args.explain == "":
+    elif args.explain == LIST:
         print("\n".join(list_lines(chosen)))
     elif width := _width(sys.stdout):
         print("\n".join(line for entry in chosen for line in explained_lines(entry, width)))
     else:
-        print(reasons_page(chosen) if args.explain == "all" else explained(chosen[0]), end="")
+        print(reasons_page(chosen) if args.explain == ALL else explained(chosen[0]), end="")
     return EXIT_OK
+
+
+def _is_given(args: argparse.Namespace, name: str) -> bool:
+    value = getattr(args, "from_path" if name == "from" else name)
+    return value is not None and value is not False
+
+
+def _did_you_mean(id: str) -> str:
+    from difflib import get_close_matches
+
+    found = get_close_matches(id.casefold(), (*BY_ID, ALL))
+    return f" (did you mean {' or '.join(found)}?)" if found else ""
 
 
 def _why_open(answer: JobVerdict, wanted: str) -> str:

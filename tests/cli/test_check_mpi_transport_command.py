@@ -192,6 +192,22 @@ def test_several_logs_are_one_job(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (status, "none.log" in told) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ("-", "ibkit: - stands alone: "),
+        ("none.log", "/none.log: No such file or directory"),
+        ("none.log -- true", "/none.log: only logs that are there are named together; a command line"),
+    ],
+)
+def test_what_does_not_go_with_a_log(log: Path, capsys: pytest.CaptureFixture[str], second: str, words: str) -> None:
+    name, *rest = second.split()
+    path = name if name == "-" else f"{log.parent / name}"
+    status, out, err = run(capsys, str(log), path, *rest)
+    assert (status, out) == (2, "")
+    assert words in err
+
+
 def test_what_is_open_comes_with_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "job.log"
     path.write_text("n01:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB ib0:10.0.0.1<0>\n")
@@ -319,11 +335,26 @@ def test_explain_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         assert (status, err, [reason["id"] for reason in document["reasons"]]) == (0, "", ids)
 
 
-@pytest.mark.parametrize("arguments", [["--explain", "nonsense"], ["--explain", "gid", "--csv"]])
-def test_explain_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--explain", "nonsense"], "--explain nonsense: no such reason; there are memlock, "),
+        (["--explain", "nonsense"], "and `all`, which is each of them"),
+        (["--explain", "MEMLOK"], "no such reason (did you mean memlock?); there are"),
+        (["--explain", ""], "--explain '': no such reason; there are"),
+        (["--explain", "gid", "--csv"], "leave --csv out"),
+        (["job.log", "--explain", "gid"], "leave job.log out"),
+        (["--explain", "gid", "job.log", "--require", "ib"], "leave --require job.log out"),
+        (["--explain", "gid", "--window", "0"], "leave --window out"),
+        (["--explain", "gid", "--hosts", "n1", "--rsh", "ssh"], "leave --hosts --rsh out"),
+        (["--explain", "gid", "--", "true"], "leave -- out"),
+        (["--from", "capture", "--explain"], "leave --from out"),
+    ],
+)
+def test_explain_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")
-    assert "--explain" in err
+    assert words in err
 
 
 # -- what is required
