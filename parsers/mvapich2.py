@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Provider, Said, SharedMemory, Version
-from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, shape
 
 NAME = "MVAPICH2"
 _VERSION = re.compile(r"MVAPICH2-(\d[\w.-]{0,30}) Parameters")
@@ -39,10 +39,13 @@ _MARKS = (
     b"][rdma_get_process",
 )
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
+_SHAPE_PARAMETERS = shape(b" Parameters")
 
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
+    if _SHAPE_PARAMETERS in form:
+        return CONTEXT  # that of a second run may be alike
     return KEEP if _SHAPES.search(form) else IGNORE
 
 

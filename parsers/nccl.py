@@ -21,7 +21,7 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
-from ibkit.parsers.log_lines import BULK, IGNORE, KEEP, Line, shape
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, Line, shape
 from ibkit.parsers.quotations import Speakers
 from ibkit.parsers.records import NamedTuple
 
@@ -175,6 +175,7 @@ NcclFact = (
 _SHAPE_INFO = shape(b"NCCL INFO ")
 _SHAPE_VIA = shape(b" via ")
 _SHAPE_BULK = (shape(b"Channel "), shape(b"Ring "))
+_SHAPE_VERSION = (shape(b"CCL version"), shape(b"nccl-library="))
 #: What a line holds that may say something, in the shape's spelling. WARN lines all may.
 _SHAPES = re.compile(
     b"|".join(
@@ -201,6 +202,8 @@ def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
     if _SHAPE_VIA in form and _SHAPE_INFO in form and (_SHAPE_BULK[0] in form or _SHAPE_BULK[1] in form):
         return BULK
+    if any(mark in form for mark in _SHAPE_VERSION) and _SHAPE_INFO not in form:
+        return CONTEXT  # that of a second run may be alike
     return KEEP if _SHAPES.search(form) else IGNORE
 
 

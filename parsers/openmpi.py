@@ -247,7 +247,7 @@ _AGGREGATED = {
     ("help-mtl-psm2.txt", "unable to open endpoint"): "psm2",
 }
 
-_TO_ITSELF = b"mca: bml: Using self btl"
+_AT_START = (b"mca: bml: Using self btl", b"Open MPI v", b"(Open MPI) ")
 _KEPT = re.compile(
     b"|".join(
         re.escape(shape(mark))
@@ -260,17 +260,17 @@ _KEPT = re.compile(
             b"btl_tcp.c:", b"UCX PML is disabled",
             b"found loaded component ",
             b"registering framework ", b"btl:tcp: using ipv",
-            b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ", b"Open MPI v",
-            b"(Open MPI) ", b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
+            b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ",
+            b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
             b"error obtaining device attributes for", b"error obtaining device context for", b"contexts on opa device",
             b"An error occurred in MPI_Init", b" error polling ",
         )
     )
 )  # fmt: skip
-#: Never taken for repetitions: the fields that follow differ; and what each process says once, when it starts.
+#: Never taken for repetitions: the fields that follow differ; and what each process or run says once, when it starts.
 _SENTENCES = re.compile(
-    b"|".join(re.escape(shape(mark)) for mark in (*(sentence.encode() for sentence, _, _ in _HELP), _TO_ITSELF))
+    b"|".join(re.escape(shape(mark)) for mark in (*(sentence.encode() for sentence, _, _ in _HELP), *_AT_START))
 )
 _CONTEXT = re.compile(
     # Fields of help messages and the line of dashes around them, behind what launchers and collectors put there:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Failure, Foreign, Said, Version
-from ibkit.parsers.log_lines import IGNORE, KEEP, ONCE, Line, shape
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, ONCE, Line, shape
 
 _MARKS = (
     (r"MPI startup\(\): |Intel\(R\) MPI Library", "Intel MPI"),
@@ -30,12 +30,13 @@ _SHAPES = re.compile(
     b"|".join(
         re.escape(shape(mark))
         for mark in (
-            b"MPICH Version", b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
+            b"Fatal error in MPI_Init", b"Fatal error in PMPI_Init", b"Fatal error in internal_Init",
             b"Fatal error in MPIR_Init",
         )
     )
-    + rb"|MPICH \.[.rp]{0,4} - "
 )  # fmt: skip
+#: Those of a second run may be alike.
+_SHAPES_OF_VERSIONS = re.compile(re.escape(shape(b"MPICH Version")) + rb"|MPICH \.[.rp]{0,4} - ")
 #: Of the marks: libfabric's debug output alone is gigabytes.
 _SHAPES_OF_MARKS = re.compile(
     b"|".join(
@@ -50,6 +51,8 @@ _SHAPES_OF_MARKS = re.compile(
 
 def worth(form: bytes) -> int:
     """Whether lines of this shape may say something to this reader."""
+    if _SHAPES_OF_VERSIONS.search(form):
+        return CONTEXT
     if _SHAPES.search(form):
         return KEEP
     return ONCE if _SHAPES_OF_MARKS.search(form) else IGNORE

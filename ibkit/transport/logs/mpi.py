@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
 from ibkit.transport.logs.processes import Process
+from ibkit.transport.logs.versions import MAX_TOLD, Told
 
 #: Uses of a lane that carry data; keep-alive, wire-up and connection management do not.
 _DATA_USES = frozenset(
@@ -185,11 +186,6 @@ class MpiProcess(Process):
         return False
 
 
-def first_versions(told: Sequence[tuple[str, str, Mark]]) -> dict[str, str]:
-    """The version of each runtime, of those that it told the first one."""
-    return {name: version for name, version, _ in reversed(told)}
-
-
 class Evidence:
     """Takes the facts of all logs of a target."""
 
@@ -198,7 +194,7 @@ class Evidence:
         self.processes: list[MpiProcess] = []
         self.by_key: dict[tuple[str | None, int | None], MpiProcess] = {}
         self.tables: list[tuple[openmpi.CommMethod, File, Mark]] = []
-        self.versions: list[tuple[str, str, Mark]] = []
+        self.versions: list[Told] = []
         self.settings: list[tuple[Setting, Mark]] = []
         self.failures: list[tuple[Failure, Mark]] = []
         #: The runtimes whose lines are recognised only, in the order that they spoke first.
@@ -216,8 +212,8 @@ class Evidence:
         """Take one fact."""
         mark = file.mark(fact.said)
         if isinstance(fact, Version):
-            if len(self.versions) < 1000:
-                self.versions.append((fact.runtime, fact.version, mark))
+            if len(self.versions) < MAX_TOLD:
+                self.versions.append(Told(fact.runtime, fact.version, mark, fact.said.pid))
         elif isinstance(fact, Setting):
             if len(self.settings) < 10_000:
                 self.settings.append((fact, mark))

@@ -18,11 +18,12 @@ from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs import mpich_steps, openmpi_steps
 from ibkit.transport.logs.in_force import in_force
-from ibkit.transport.logs.mpi import Evidence, MpiProcess, first_versions
+from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.mpi_paths import BTL_PMLS, Path, Paths, has_mxm
 from ibkit.transport.logs.mpi_runs import Parts
 from ibkit.transport.logs.several_mpis import is_openmpi
 from ibkit.transport.logs.sizes import Known
+from ibkit.transport.logs.versions import Versions
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import (
     asks_for_mlx,
@@ -59,8 +60,11 @@ def next_step(runtime: str | None, version: str | None = None) -> str:
 class Run:
     """One run of an MPI job."""
 
-    def __init__(self, evidence: Evidence, parts: Parts, known: Known, job: int = 1) -> None:
+    def __init__(
+        self, evidence: Evidence, parts: Parts, known: Known, job: int = 1, versions: Versions | None = None
+    ) -> None:
         self._evidence = evidence
+        self._versions = versions or {}
         self._parts = parts
         self._known = known
         self._job = job
@@ -191,7 +195,7 @@ class Run:
         return any(process.first.is_before(mark) for process in self._parts.processes)
 
     def _runtime(self) -> tuple[str | None, str | None]:
-        versions = first_versions(self._evidence.versions)
+        versions = self._versions
         foreign = self._evidence.foreign
         if "Open MPI" in versions or self._is_openmpis():
             return "Open MPI", versions.get("Open MPI")
@@ -403,7 +407,7 @@ class Run:
 
     def _is_without_ucx(self, version: str | None) -> bool:
         """Whether the build that refuses InfiniBand ports is known to have no UCX: by its version, or by its list."""
-        if self._has_ucx() or any(name == "UCX" for name, _, _ in self._evidence.versions):
+        if self._has_ucx() or any(told.runtime == "UCX" for told in self._evidence.versions):
             return False
         if version is not None:
             return version not in ("4.0.0", "4.0.1")

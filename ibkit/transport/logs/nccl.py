@@ -10,6 +10,7 @@ from ibkit.transport import words
 from ibkit.transport.evidence import File, Mark
 from ibkit.transport.links import Links
 from ibkit.transport.logs.processes import Process
+from ibkit.transport.logs.versions import MAX_TOLD, Told
 
 #: More distinct (process, ranks, network) facts than this are only counted by network: memory is bounded.
 MAX_CHANNELS = 200_000
@@ -118,7 +119,7 @@ class Evidence:
         self.rank_map: dict[int, tuple[str, int]] = {}
         self.rank_marks: list[Mark] = []
         self.results: list[Mark] = []
-        self.versions: list[tuple[str, str, Mark]] = []
+        self.versions: list[Told] = []
         self.settings: list[tuple[Setting, Mark]] = []
         self.failures: list[tuple[Failure, Mark]] = []
         self.device_mark: Mark | None = None
@@ -138,7 +139,8 @@ class Evidence:
         mark = file.mark(fact.said)
         match fact:
             case Version():
-                self.versions.append((fact.runtime, fact.version, mark))
+                if len(self.versions) < MAX_TOLD:
+                    self.versions.append(Told(fact.runtime, fact.version, mark, fact.said.pid))
             case Setting():
                 self.settings.append((fact, mark))
             case Failure():

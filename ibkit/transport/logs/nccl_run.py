@@ -25,6 +25,8 @@ from ibkit.transport.logs.nccl import MAX_CHANNELS, Evidence
 from ibkit.transport.logs.nccl_networks import Networks, UcxWords, is_of_libfabric
 from ibkit.transport.logs.nccl_peers import Peers
 from ibkit.transport.logs.nccl_runs import runs
+from ibkit.transport.logs.processes import Launches
+from ibkit.transport.logs.versions import Lines, Told, Versions, lines_of, of_runs
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import leaves_sockets
 
@@ -100,24 +102,29 @@ def layers(evidence: Evidence, book: Book, judge: Judge) -> tuple[list[Layer], l
     evidence.mend_names()
     groups = runs(evidence, judge.launches, judge.attempts) or [[]]
     found, problems, spans = [], [], [_span(evidence, numbers) for numbers in groups]
+    versions = _versions(evidence, groups, spans, judge)
     for index, numbers in enumerate(groups):
-        run = _Run(evidence, numbers, _Place(index + 1, spans), judge)
+        run = _Run(evidence, numbers, _Place(index + 1, spans), judge, versions[index])
         found.append(run.layer(book))
         problems += run.problems
     return found, problems
 
 
-_Span = dict[int, tuple[int, int]]
-
-
-def _span(evidence: Evidence, numbers: list[int]) -> _Span:
+def _span(evidence: Evidence, numbers: list[int]) -> Lines:
     """First and last line of a run, by file."""
-    span: _Span = {}
-    for number in numbers:
-        for mark in (evidence.processes[number].first, evidence.processes[number].last):
-            first, last = span.get(mark.order, (mark.line, mark.line))
-            span[mark.order] = min(first, mark.line), max(last, mark.line)
-    return span
+    processes = [evidence.processes[number] for number in numbers]
+    return lines_of(mark for process in processes for mark in (process.first, process.last))
+
+
+def _versions(evidence: Evidence, groups: list[list[int]], spans: list[Lines], judge: Judge) -> list[Versions]:
+    """What is told of each run's version."""
+    owners = {number: index for index, numbers in enumerate(groups) for number in numbers}
+
+    def speaker(told: Told) -> int | None:
+        number = evidence.numbers.get((told.mark.host, told.pid)) if told.pid is not None else None
+        return owners[number] if number is not None else None
+
+    return of_runs(evidence.versions, spans, Launches(judge.launches), judge.attempts, speaker)
 
 
 class _Place:
@@ -125,14 +132,14 @@ class _Place:
     start of the file.
     """
 
-    def __init__(self, job: int, spans: list[_Span]) -> None:
+    def __init__(self, job: int, spans: list[Lines]) -> None:
         self.job = job
         self.is_only = len(spans) == 1  # then all is its
-        self._lines: _Span = {}
+        self._lines: dict[int, tuple[int, int]] = {}
         for order, (first, _) in spans[job - 1].items():
-            starts = [span[order][0] for span in spans if order in span]
-            end = min((start for start in starts if start > first), default=1 << 62)
-            self._lines[order] = (0 if first == min(starts) else first), end
+            starts = [span[order][0].line for span in spans if order in span]
+            end = min((start for start in starts if start > first.line), default=1 << 62)
+            self._lines[order] = (0 if first.line == min(starts) else first.line), end
 
     def has_file(self, order: int) -> bool:
         """Whether the run has lines of its own in a file."""
@@ -158,8 +165,9 @@ class _Path(NamedTuple):
 
 
 class _Run:
-    def __init__(self, evidence: Evidence, numbers: list[int], place: _Place, judge: Judge) -> None:
+    def __init__(self, evidence: Evidence, numbers: list[int], place: _Place, judge: Judge, versions: Versions) -> None:
         self._evidence = evidence
+        self._versions = versions
         self._place = place
         self._judge = judge
         self._set = set(numbers)
@@ -280,10 +288,10 @@ class _Run:
         return None
 
     def _version(self) -> tuple[str, str | None]:
-        found = [v for v in self._evidence.versions if self._place.holds(v[2])] or self._evidence.versions
-        if not found:
-            return "NCCL", None
-        return ("RCCL" if any(name == "RCCL" for name, _, _ in found) else "NCCL"), found[0][1]
+        """A job has one kind of GPUs: RCCL's name in any of its runs is that of all, a version is its own run's."""
+        names = self._versions or {told.runtime for told in self._evidence.versions}
+        runtime = "RCCL" if "RCCL" in names else "NCCL"
+        return runtime, self._versions.get(runtime)
 
     def _verdict(self, book: Book) -> tuple[str, tuple[Pair, ...], str | None]:
         paths = list(self._paths())

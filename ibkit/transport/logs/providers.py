@@ -18,8 +18,8 @@ from ibkit.transport.host_names import Hosts
 from ibkit.transport.logs import mpi_builds, mpich_steps
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
-from ibkit.transport.logs.mpi import first_versions
 from ibkit.transport.logs.processes import Launches
+from ibkit.transport.logs.versions import Told, Versions
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, asks_for_ucx, denies_shared_memory
 
@@ -159,7 +159,7 @@ class Evidence:
 class Context(NamedTuple):
     """What else is known of the job."""
 
-    versions: Sequence[tuple[str, str, Mark]]
+    versions: Sequence[Told]
     settings: Sequence[tuple[Setting, Mark]]
     failures: Sequence[tuple[Failure, Mark]]
     ranks: int | None
@@ -171,12 +171,13 @@ class Context(NamedTuple):
     launches: Sequence[Mark] = ()
 
 
-def layers(groups: Sequence[Group], context: Context, book: Book) -> list[Layer]:
-    """A layer for each run."""
+def layers(groups: Sequence[Group], versions: Sequence[Versions], context: Context, book: Book) -> list[Layer]:
+    """A layer for each run; ``versions``: what is told of each one's."""
     # Of several runs in one log nobody knows whose the numbers are, unless all of them say the same.
     is_alone = len({group.first.order for group in groups}) == len(groups) or len({*map(_speech, groups)}) == 1
     alone = context if is_alone else context._replace(ranks=None, hosts=None, names=(), failures=())
-    return [_layer(group, number, alone, book) for number, group in enumerate(groups, 1)]
+    told = zip(groups, versions, strict=True)
+    return [_layer(group, number, own, alone, book) for number, (group, own) in enumerate(told, 1)]
 
 
 def _are_libraries(named: Sequence[tuple[Provider, Mark]]) -> bool:
@@ -205,8 +206,8 @@ def _speech(group: Group) -> frozenset[tuple[str, str]]:
     return frozenset((provider.runtime, provider.provider) for provider, _ in group.providers)
 
 
-def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
-    name, version = _runtime(group, context)
+def _layer(group: Group, job: int, versions: Versions, context: Context, book: Book) -> Layer:
+    name, version = _runtime(group, versions)
     placed = _hosts_by_place(group)
     # A list of other hosts than the ranks have is not this run's: the report of a job that went elsewhere.
     hosts = _hosts(group) or (context.names if placed in (None, len(context.names)) else ())
@@ -265,9 +266,8 @@ def _layer(group: Group, job: int, context: Context, book: Book) -> Layer:
     )  # fmt: skip
 
 
-def _runtime(group: Group, context: Context) -> tuple[str, str | None]:
+def _runtime(group: Group, versions: Versions) -> tuple[str, str | None]:
     """The MPI that speaks, and its version; where only libfabric does, the MPICH that tells its version beside it."""
-    versions = first_versions(context.versions)
     named = [provider.runtime for provider, _ in group.providers if provider.runtime not in _LIBRARIES]
     name = named[0] if named else "libfabric" if group.providers else "Intel MPI"
     if name in ("MPICH", "libfabric"):
@@ -301,7 +301,7 @@ def _goes_on(marks: Sequence[Mark], context: Context) -> bool:
     """Whether the log goes on behind these lines, by more than what a launcher says of the end, or a next run."""
     last = max(marks, key=lambda mark: (mark.order, mark.line))
     ends = [mark.line - _LAST_WORDS for failure, mark in context.failures if failure.is_fatal and last.is_before(mark)]
-    starts = [*context.launches, *(mark for _, _, mark in context.versions)]
+    starts = [*context.launches, *(told.mark for told in context.versions)]
     ends += [mark.line - 2 for mark in starts if last.is_before(mark)]  # behind an empty line, perhaps
     return last.line < min([context.lines.get(last.order, 0), *ends])
 
@@ -382,7 +382,7 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     """
     signs = [failure.runtime for failure, _ in context.failures]
     signs += [setting.runtime for setting, _ in context.settings if setting.runtime != "ucx"]  # any site may set those
-    others = {name for name, _, _ in context.versions if name in _SPEAKERS.values()}
+    others = {told.runtime for told in context.versions if told.runtime in _SPEAKERS.values()}
     others |= {_SPEAKERS[sign] for sign in signs if sign in _SPEAKERS}
     if any(mpi_builds.is_build(provider) for provider, _ in carriers) and others:
         return f"{', '.join(sorted(others))} is named as well as a build of MPICH: {_LIVE_STEP}"

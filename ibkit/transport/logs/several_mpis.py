@@ -45,7 +45,7 @@ def kept(
             continue
         near: list[int] = []
         for border, theirs in zip(borders, places, strict=True):
-            ours = regions(lines_of(part), border)
+            ours = regions(own_lines_of(part), border)
             near = near or [n for n, group in enumerate(groups) if _are_one(ours, theirs[n], is_ucx=group.is_ucx)]
         over_ucx = [number for number in near if groups[number].is_ucx]
         if not _is_test(part) and (over_ucx or has_ucx_netmod or not near):
@@ -77,10 +77,16 @@ def regions(marks: Iterable[Mark], borders: Launches) -> set[tuple[int, int]]:
     return {(mark.order, borders.between(mark.order, 0, mark.line)) for mark in marks}
 
 
-def lines_of(part: Parts) -> list[Mark]:
+def own_lines_of(part: Parts) -> list[Mark]:
     """The first and the last line of each of its processes; where it has none, its failures."""
     own = [mark for process in part.processes for mark in (process.first, process.last)]
     return own or [mark for _, mark in part.failures]
+
+
+def all_lines_of(part: Parts) -> list[Mark]:
+    """The same, and those of its tables."""
+    tables = [mark for _, _, mark in part.tables]
+    return [mark for process in part.processes for mark in (process.first, process.last)] + tables or own_lines_of(part)
 
 
 def _layout(group: Group) -> frozenset[tuple[int, str | None]]:

@@ -44,8 +44,10 @@ from ibkit.transport.logs.mpi_run import Run, next_step
 from ibkit.transport.logs.mpi_runs import Parts, runs
 from ibkit.transport.logs.nccl_networks import UcxWords
 from ibkit.transport.logs.processes import MAX_RUNS, Launches
-from ibkit.transport.logs.several_mpis import first_of, is_openmpi, kept, lines_of, regions
+from ibkit.transport.logs.several_mpis import all_lines_of, first_of, is_openmpi, kept, own_lines_of, regions
 from ibkit.transport.logs.sizes import Known, Sizes
+from ibkit.transport.logs.versions import Told, Versions, lines_of, of_runs
+from ibkit.transport.logs.versions import agreed as agreed_versions
 from ibkit.transport.reasons import reason_of
 
 #: Open MPI's messages that follow others or say nothing about the transport: no layer for them alone.
@@ -221,7 +223,7 @@ class _Heap:
         """Whether the UCX lines are those of NCCL's UCX plugin: its channels use it, and no MPI does."""
         return self.nccl.uses("UCX") and not (
             any(p.pml or p.support for p in self.mpi.processes)
-            or any(name in _UCX_CONSUMERS for name, _, _ in self.mpi.versions)
+            or any(told.runtime in _UCX_CONSUMERS for told in self.mpi.versions)
         )
 
 
@@ -273,7 +275,7 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     ]
     if not layers:
         heard = [(failure, mark) for failure, mark in heap.mpi.failures if failure.topic == "tcp-module"]
-        layers = _ended_layers(ends) or _connected_layers(heard)
+        layers = _ended_layers(ends) or _connected_layers(heard) or _opened_layers(heap.mpi.processes)
         for _, mark in ends[:2] or heard[:2]:
             book.cite(mark, "failure")
     answer = combine(job.target, layers, book, heap.problems)
@@ -303,6 +305,15 @@ def _connected_layers(heard: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=_TCP_STEP)]
 
 
+def _opened_layers(processes: Sequence[mpi.MpiProcess]) -> list[Layer]:
+    """The layer of a run of Open MPI's that tells no more than which modules it has opened."""
+    opened = [process.host for process in processes if process.components]
+    if not opened:
+        return []
+    hosts = tuple(dict.fromkeys(host for host in opened if host))
+    return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=next_step(OPEN_MPI))]
+
+
 def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     known = heap.sizes.known()
     attempts = Attempts(heap.attempts, heap.requeues)
@@ -318,8 +329,9 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     if not layers and heap.is_mpi_spoken() and not ucx_words:
         parts = runs(heap.mpi, heap.launches, attempts)
         size = known if known.ranks is not None else known._replace(ranks=heap.providers.ranks_in_table())
-        for number, part in enumerate(parts, 1):
-            run = Run(heap.mpi, part, size if len(parts) == 1 else Known(), number)
+        versions = _versions(heap, [all_lines_of(part) for part in parts], parts, attempts)
+        for number, (part, own) in enumerate(zip(parts, versions, strict=True), 1):
+            run = Run(heap.mpi, part, size if len(parts) == 1 else Known(), number, own)
             layers.append(run.layer(book))
             heap.problems += run.problems
     found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words, attempts))
@@ -342,7 +354,8 @@ def _named_layers(heap: _Heap, known: Known, attempts: Attempts, book: Book) -> 
     groups = heap.providers.runs(heap.launches, attempts)
     context = _context(heap, known)
     if not heap.has_paths() and not (heap.has_broken_ucx() and any(group.is_ucx for group in groups)):
-        return providers.layers(groups, context, book)
+        told = _versions(heap, [group.marks() for group in groups], [], attempts)
+        return providers.layers(groups, told, context, book)
     named = [group for group in groups if group.is_own_word]
     headers = heap.providers.headers
     has_netmod = "ch4:ucx" in heap.providers.devices()
@@ -350,25 +363,40 @@ def _named_layers(heap: _Heap, known: Known, attempts: Attempts, book: Book) -> 
     if not both.groups:
         return []
     launches = Launches(heap.launches)
-    versions = mpi.first_versions(heap.mpi.versions)
+    lines = [*(all_lines_of(part) for part in both.parts), *(group.marks() for group in both.groups)]
+    told = _versions(heap, lines, both.parts, attempts)
+    of_parts, of_groups = told[: len(both.parts)], told[len(both.parts) :]
     if both.parts:
         own = [mark for group in both.groups for mark in group.marks()]
         context = context._replace(failures=_near(context.failures, own, launches))
     found = [
         (group.first, layer)
-        for group, layer in zip(both.groups, providers.layers(both.groups, context, book), strict=True)
+        for group, layer in zip(both.groups, providers.layers(both.groups, of_groups, context, book), strict=True)
     ]
     for number, part in enumerate(both.parts):
-        mine = _near(part.failures, lines_of(part), launches)
-        run = Run(heap.mpi, part._replace(failures=mine), Known())
+        mine = _near(part.failures, own_lines_of(part), launches)
+        run = Run(heap.mpi, part._replace(failures=mine), Known(), versions=of_parts[number])
         layer = run.layer(book)
         heap.problems += run.problems
         if not is_openmpi(part):
             name = both.above.get(number, "UCX")
-            layer = layer._replace(runtime=name, version=versions.get(name))
+            layer = layer._replace(runtime=name, version=of_parts[number].get(name))
         found.append((first_of(part), layer))
     found.sort(key=lambda one: (one[0].order, one[0].line))
     return [layer._replace(job=number) for number, (_, layer) in enumerate(found, 1)]
+
+
+def _versions(
+    heap: _Heap, lines: Iterable[Iterable[Mark]], parts: Sequence[Parts], attempts: Attempts
+) -> list[Versions]:
+    """What is told of the version of each run, of which these are the lines; ``parts`` are the first of the runs."""
+    owners = {id(process): number for number, part in enumerate(parts) for process in part.processes}
+
+    def speaker(told: Told) -> int | None:
+        process = heap.mpi.by_key.get((told.mark.host, told.pid)) if told.pid is not None else None
+        return owners.get(id(process)) if process is not None and process.generation == 0 else None
+
+    return of_runs(heap.mpi.versions, [lines_of(own) for own in lines], Launches(heap.launches), attempts, speaker)
 
 
 def _near(
@@ -406,7 +434,7 @@ def _silent(heap: _Heap, runtime: str) -> tuple[str, str | None, str]:
     """The name and the version of a runtime that tells no transport, and the step that makes it: MPICH's depends on
     its release and its device.
     """
-    versions = mpi.first_versions(heap.mpi.versions)
+    versions = agreed_versions(heap.mpi.versions)
     if runtime == "libfabric" and "MPICH" in versions:
         runtime = "MPICH"  # it asks libfabric
     version = versions.get(runtime)
