@@ -16,8 +16,8 @@ from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
 
 _MODULES = {
     "btl": frozenset(
-        ("self", "sm", "vader", "smcuda", "tcp", "sctp", "openib", "ofi", "uct", "usnic", "ugni", "mx", "udapl", "mvapi",
-         "scif", "portals4", "gm", "elan")
+        ("self", "sm", "vader", "smcuda", "tcp", "sctp", "openib", "ofi", "uct", "usnic", "ugni", "mx", "udapl",
+         "mvapi", "scif", "portals4", "gm", "elan")
     ),
     "pml": frozenset(("ob1", "ucx", "cm", "yalla", "dr", "bfo", "csum", "monitoring", "v")),
 }  # fmt: skip
@@ -30,7 +30,8 @@ _INFO = re.compile(
 )
 #: Each shape is looked at: the words of a module's name may be gone from it.
 _SHAPES = re.compile(
-    rb"(?:tl|pml)[ \t]{0,20}=|" + b"|".join(re.escape(shape(b'"%s" (current value' % name)) for name in (b"btl", b"pml"))
+    rb"(?:tl|pml)[ \t]{0,20}=|"
+    + b"|".join(re.escape(shape(b'"%s" (current value' % name)) for name in (b"btl", b"pml"))
     + rb"|:prm:(?:tl|pml):vlu:"
 )  # fmt: skip
 
