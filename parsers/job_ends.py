@@ -24,6 +24,7 @@ _DEATH = re.compile(
     rf"(?P<openmpi>{_LAUNCHER} (?:noticed that process rank \d{{1,9}} with PID \d{{1,10}} "
     r"on node (?P<node>\S{1,253}) exited\b(?! on signal (?:2|15)\b)"
     r"|detected that one or more processes exited with non-zero status)"
+    r"|BTL OFI will now abort\."  # what failed before, as it was set up or later, is not always told
     r"|MPI_ABORT was invoked on rank \d{1,9} in communicator"
     r"|(?:ORTE|PRTE) has lost communication with a remote daemon)"
     # MPICH's and Intel MPI's; where MPI_Init failed, nothing has died that had begun (src/mpi/errhan/errutil.c)
@@ -56,7 +57,8 @@ _SHAPES = re.compile(
         re.escape(shape(mark))
         for mark in (
             b" noticed that process rank ", b" detected that one or more processes exited", b"MPI_ABORT was invoked on",
-            b" has lost communication with a remote daemon", b"application called MPI_Abort(",
+            b" has lost communication with a remote daemon", b"BTL OFI will now abort",
+            b"application called MPI_Abort(",
             b"): Fatal error in ", b"MPI process (rank: ",
             b"=   EXIT CODE: ", b"=   EXIT STATUS: ", b"=   KILLED BY SIGNAL: ", b"srun: error: ",
             b" CANCELLED AT ", b"errors.ChildFailedError", b" was unable to reliably start",

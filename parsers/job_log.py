@@ -321,7 +321,7 @@ _ANCHORS = Needles(
         b"btl =", b"btl=", b"btl\t", b"pml =", b"pml=", b"pml\t", b'tl" (current', b'pml" (current', b"btl:value:",
         b"pml:value:",
         # how it ended
-        b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed",
+        b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed", b"OFI will now",
         b"slurmstepd", b"remote daemon", b"more daemons", b"E daemon has", b"enough slots",
     )
 )  # fmt: skip

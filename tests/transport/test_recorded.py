@@ -89,7 +89,7 @@ OTHERS = {
     "mpi-two-hosts-tcp": ("tcp", "by-configuration", ["wrongtls"]),
     "mpich-two-hosts": ("tcp", "fallback", []),
     "mpich-two-hosts-ib0": ("ipoib", "by-configuration", ["wrongtls"]),
-    "mpich-two-hosts-unreachable": ("none", "aborted", []),
+    "mpich-two-hosts-unreachable": ("none", "aborted", ["wrongtls"]),
     "mpi-rxe-nobody": ("rdma", "as-expected", []),
     "mpi-ucx-idle": ("shm", "as-expected", []),
     "mpi-wrongdev": ("none", "aborted", ["wrongdev"]),
