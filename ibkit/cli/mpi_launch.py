@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from typing import TextIO
 
 from ibkit.cli.mpi_answer import tell
@@ -38,8 +37,10 @@ def launch_job(args: argparse.Namespace) -> int:
     note(f"added to its environment: {' '.join(f'{name}={value}' for name, value in ready.variables.items()) or '-'}")
     if ready.kept:
         note(f"left as you have set it, so that lines may be missing: {' '.join(ready.kept)}")
-    stdout = _writer(sys.stderr if args.json or args.csv else sys.stdout)
-    ended = launch(ready.argv, ready.variables, stdout, _writer(sys.stderr), watcher.start)
+    stdout, stderr = _Writer(sys.stderr if args.json or args.csv else sys.stdout), _Writer(sys.stderr)
+    ended = launch(ready.argv, ready.variables, stdout, stderr, watcher.start)
+    if stderr.is_amid_line or stdout.is_amid_line:
+        print(file=sys.stderr)  # what is told now begins a line of its own
     target = args.target or " ".join(argv)
     seen = watcher.end(target)
     if ended.output_lost is not None:
@@ -59,12 +60,17 @@ def launch_job(args: argparse.Namespace) -> int:
     return status
 
 
-def _writer(stream: TextIO) -> Callable[[bytes], None]:
-    """Bytes, as they are, at once, behind what was printed before."""
+class _Writer:
+    """Writes bytes, as they are, at once, behind what was printed before."""
 
-    def write(data: bytes) -> None:
-        stream.flush()
-        stream.buffer.write(data)
-        stream.buffer.flush()
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_beside_stderr = stream is sys.stderr or stream.isatty()
+        #: Whether what stderr gets now goes on with an open line of the job's.
+        self.is_amid_line = False
 
-    return write
+    def __call__(self, data: bytes) -> None:
+        self._stream.flush()
+        self._stream.buffer.write(data)
+        self._stream.buffer.flush()
+        self.is_amid_line = self._is_beside_stderr and not data.endswith(b"\n")

@@ -319,6 +319,27 @@ def test_a_real_jobs_own_output_is_on_stdout_and_the_answer_on_stderr(programs: 
 
 
 @pytest.mark.needs("openmpi", "mpich", "iproute")
+@pytest.mark.parametrize(
+    ("printed", "options", "out", "amid"),
+    [
+        ("printf 99 >&2", (), "", "99\n"),
+        ("printf 99", (), "99", ""),  # stdout is the job's alone
+        ("printf 99", ("--csv",), None, "99\n"),
+        ("echo 99 >&2", (), "", "99\n"),
+    ],
+)
+def test_the_answer_begins_a_line_of_its_own(
+    printed: str, options: tuple[str, ...], out: str | None, amid: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ibkit", "check-mpi-transport", *options, "name", "--", "sh", "-c", printed],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
+    )  # fmt: skip
+    told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("ibkit: "))
+    assert told.startswith(f"{amid}name: unknown" if out is not None else amid), told
+    assert out is None or done.stdout == out
+
+
 def test_a_real_job_on_two_hosts(programs: Path, tmp_path: Path) -> None:
     """Two network namespaces, each with a host name and Open MPI's own daemon: TCP, told by both ends."""
     mca = f"--mca pml ob1 --mca plm_rsh_agent {tmp_path}/agent"
