@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ibkit.display import first_few
 from ibkit.export.mpi_sentence import said, sentence
 from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
@@ -78,9 +79,7 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
 
 def _few(hosts: Sequence[str]) -> str:
     """Some hosts: each one by its name, many in their short form."""
-    names = hosts if len(hosts) <= MAX_NAMES else short_names(hosts)
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
+    return first_few(hosts if len(hosts) <= MAX_NAMES else short_names(hosts), MAX_NAMES)
 
 
 def _reason(reason: Reason) -> list[tuple[str, object]]:

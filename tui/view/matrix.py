@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ibkit.display import counted
+from ibkit.display import counted, first_few
 from ibkit.model.host_matrix import Cell, Group, Matrix
 from ibkit.model.mpi import Evidence, Layer, Pair
 from ibkit.tui.view.cells import padded, widest
@@ -118,11 +118,10 @@ def pair_table(pairs: Sequence[Pair], evidence: dict[int, Evidence]) -> Table:
 
 def pair_lines(pair: Pair) -> list[Line]:
     """A pair, and the ranks that were named."""
-    ranks = ", ".join(f"{a}-{b}" for a, b in pair.ranks[:40])
-    more = f" and {len(pair.ranks) - 40} more" if len(pair.ranks) > 40 else ""
+    ranks = first_few((f"{a}-{b}" for a, b in pair.ranks), 40)
     return [
         line(" ", span(f"{pair.a} - {pair.b}: {pair.transport}", "heading")),
-        line(" ranks  ", span(f"{ranks}{more}" if ranks else "none are named")),
+        line(" ranks  ", span(ranks or "none are named")),
     ]
 
 
