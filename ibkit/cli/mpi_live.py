@@ -12,8 +12,6 @@ from ibkit.errors import IbkitError
 from ibkit.sources.opening import open_site
 from ibkit.sources.site import Site
 
-#: As ibkit.transport.live.hosts has it, which --help need not load.
-_RSH = "ssh -o BatchMode=yes"
 _MAX_WINDOW_SECONDS = 3600
 SHORTEST_WINDOW_SECONDS = 2.0
 
