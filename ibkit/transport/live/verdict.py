@@ -2,9 +2,9 @@
 
 Proof is what moves in the window: packet numbers of a rank's connected queue pair, or packets of a port that nobody but
 the ranks uses, are RDMA; bytes of a TCP socket whose both ends are ranks are TCP. Where nothing moves, what sockets had
-moved before is proof where RDMA is not open. An open device, a mapped library, a
-queue pair that stands still and a socket to a launcher prove nothing. Shared memory leaves no counter: it is what is
-left where ranks of one host have no other way.
+moved before is proof where RDMA is not open. An open device, a mapped library, a queue pair that stands still and a
+socket to a launcher prove nothing. Shared memory leaves no counter: it is what is left where ranks of one host have no
+other way.
 """
 
 from __future__ import annotations
