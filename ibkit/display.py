@@ -7,6 +7,10 @@ from collections.abc import Iterable
 
 #: C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates, and what XML refuses.
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+#: What a spreadsheet takes for the beginning of a formula, and the numbers that begin so.
+_FORMULA = ("=", "+", "-", "@")
+_NUMBER = r"[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_FIELD_CHARS = 4096
 
 
 def clean(text: str, limit: int = 200) -> str:
@@ -20,6 +24,24 @@ def clean(text: str, limit: int = 200) -> str:
     if text.isprintable():  # all of _UNSAFE is not, and most texts never need the pattern compiled
         return text
     return re.sub(_UNSAFE, _escaped, text)
+
+
+def csv_field(value: object, text: str | None = None) -> str:
+    """A field of a CSV file; ``text`` is how the value is shown, where that is not its own text. None is empty.
+
+    A spreadsheet takes a text that begins with one of ``=+-@`` for a formula, which may start programs: one ``'`` goes
+    before it, as OWASP's "CSV Injection" has it (tab and CR, its other characters, are escaped). Numbers stay as they
+    are, and so does a sign alone, such as the ``-`` of standard input, which is no formula.
+
+    >>> csv_field("=HYPERLINK(1)"), csv_field(-3), csv_field("-")
+    ("'=HYPERLINK(1)", '-3', '-')
+    """
+    if value is None:
+        return ""
+    shown = clean(str(value) if text is None else text, _FIELD_CHARS)
+    if not shown.startswith(_FORMULA) or len(shown) == 1 or isinstance(value, (int, float)):
+        return shown
+    return shown if re.fullmatch(_NUMBER, shown) else f"'{shown}"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

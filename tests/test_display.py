@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.display import clean
+from ibkit.display import clean, csv_field
 
 
 @given(st.text(max_size=50))
@@ -44,3 +44,44 @@ def test_examples(text: str, shown: str) -> None:
 def test_long_text_is_cut() -> None:
     assert clean("x" * 300, 10) == "xxxxxxx..."
     assert len(clean("\x00" * 10_000_000, 10)) < 100
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1+2", "'+1+2"),
+        ("-n01", "'-n01"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\t=1", r"\t=1"),
+        ("\r=1", r"\r=1"),
+        ("a=b", "a=b"),
+        ("'=1", "'=1"),
+        (-3, "-3"),
+        (-2.5, "-2.5"),
+        ("-3", "-3"),
+        ("+12.5", "+12.5"),
+        ("-1e-07", "-1e-07"),
+        ("-1-2", "'-1-2"),
+        ("-3.2 dBm", "'-3.2 dBm"),
+        ("-", "-"),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_no_text_is_a_formula(value: object, field: str) -> None:
+    assert csv_field(value) == field
+
+
+def test_a_number_stays_one_however_it_is_shown() -> None:
+    assert csv_field(-2.5, "-2.50") == "-2.50"
+    assert csv_field(-2.5, "-2.50 dBm") == "-2.50 dBm"
+    assert csv_field(None, "?") == ""
+
+
+@given(st.text(max_size=50))
+def test_no_field_begins_as_a_formula_and_is_none(text: str) -> None:
+    field = csv_field(text)
+    assert field[:1] not in ("\t", "\r")
+    if field[:1] in ("=", "+", "-", "@") and len(field) > 1:
+        float(field)  # else it raises

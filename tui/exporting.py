@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ibkit.display import csv_field
 from ibkit.sources.site import Origin
 from ibkit.tui.view import level as levels
 from ibkit.tui.view.table import Table
@@ -24,14 +25,15 @@ _FONT_FACES = re.compile(r"\s*@font-face\s*\{[^}]*\}")
 
 
 def csv_text(table: Table, shown: Sequence[int]) -> str:
-    """The rows ``shown`` with all columns, the level in words first. An unknown value is an empty field."""
+    """The rows ``shown`` with all columns, the level in words first. An unknown value is an empty field, no text is a
+    formula, and the titles are escaped as the cells are: those of a matrix are hosts' names.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["level", *(column.title for column in table.columns)])
+    writer.writerow(["level", *(csv_field(column.title) for column in table.columns)])
     for index in shown:
         row, texts = table.rows[index], table.cells()[index]
-        fields = ["" if value is None else text for value, text in zip(row.values, texts, strict=True)]
-        writer.writerow([levels.word(row.level), *fields])
+        writer.writerow([levels.word(row.level), *map(csv_field, row.values, texts)])
     return buffer.getvalue()
 
 

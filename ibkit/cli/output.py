@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from ibkit.display import clean
+from ibkit.display import clean, csv_field
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
 from ibkit.sources.opening import open_site
@@ -95,13 +95,13 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """RFC 4180 with a header; an unknown value is an empty field."""
+    """RFC 4180 with a header; an unknown value is an empty field, and no text is a formula."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(csv_field, columns))
     for row in rows:
-        writer.writerow(["" if value is None else clean(str(value), 4096) for value in row])
+        writer.writerow(map(csv_field, row))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,8 +84,10 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 
 def mpi_rows(answer: JobVerdict) -> Iterator[list[Any]]:
-    """One row for each pair; a layer without pairs has one row without hosts."""
-    places = {evidence.id: evidence.place for evidence in answer.evidence}
+    """One row for each pair; a layer without pairs, and an answer without layers, has one row without hosts."""
+    places = {evidence.id: _quoted(evidence.place) for evidence in answer.evidence}
+    if not answer.layers:
+        yield [answer.target, *[None] * 4, answer.verdict, answer.status, *[None] * 6]
     for layer in answer.layers:
         head = [answer.target, layer.job, layer.layer, layer.runtime, layer.version, layer.verdict, layer.status]
         why = " ".join(reason.id for reason in layer.reasons)
@@ -93,6 +96,15 @@ def mpi_rows(answer: JobVerdict) -> Iterator[list[Any]]:
             yield [*head, pair.a, pair.b, pair.transport, _ranks(pair), lines, why]
         if not layer.pairs:
             yield [*head, None, None, None, None, None, why]
+
+
+def _quoted(place: str) -> str:
+    """A place among others, between which there are blanks: in double quotes where it has blanks or quotes itself, so
+    that a shell's rules take them apart again.
+    """
+    if not re.search(r"[\s\"'\\]", place):
+        return place
+    return '"' + re.sub(r'(["\\])', r"\\\1", place) + '"'
 
 
 def _ranks(pair: Pair) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -12,7 +13,7 @@ from support.schemas import strict
 
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
-from ibkit.model.mpi import EVIDENCE_CLASSES, STATUSES, VERDICTS
+from ibkit.model.mpi import EVIDENCE_CLASSES, STATUSES, VERDICTS, Evidence, JobVerdict, Layer, Pair
 from ibkit.transport.logs.job import open_job
 from ibkit.transport.logs.verdict import judge
 
@@ -92,3 +93,20 @@ def test_a_layer_without_pairs_has_a_row_too() -> None:
     named = dict(zip(COLUMNS, row, strict=True))
     assert (named["layer"], named["verdict"], named["status"]) == ("nccl", "unknown", "undecided")
     assert (named["a"], named["b"], named["transport"]) == (None, None, None)
+
+
+def test_an_answer_without_layers_has_a_row() -> None:
+    (row,) = mpi_rows(JobVerdict("job.log", "none", "aborted"))
+    assert dict(zip(COLUMNS, row, strict=True)) == {
+        **dict.fromkeys(COLUMNS), "target": "job.log", "verdict": "none", "status": "aborted",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["job.log", "job 1.log", "it's.log", 'a"b c.log', "back\\slash x", "a\nb", "=1.log", "#1.log"]
+)
+def test_places_are_told_apart_whatever_the_files_are_called(name: str) -> None:
+    evidence = tuple(Evidence(number, "path", name, number, "x", transport="ib") for number in (1, 2))
+    layer = Layer("mpi", "ib", "as-expected", pairs=(Pair("a", "b", "ib", (), (1, 2)),))
+    (row,) = mpi_rows(JobVerdict("x", "ib", "as-expected", (layer,), evidence))
+    assert shlex.split(dict(zip(COLUMNS, row, strict=True))["evidence"]) == [f"{name}:1", f"{name}:2"]

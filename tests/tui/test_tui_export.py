@@ -20,7 +20,9 @@ from ibkit.tui import exporting
 from ibkit.tui.choosing import LETTERS
 from ibkit.tui.pages import NAMES
 from ibkit.tui.pages.page import DetailPage
+from ibkit.tui.view.level import OK
 from ibkit.tui.view.lines import line
+from ibkit.tui.view.table import Column, Row, Table
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +97,14 @@ async def test_an_unknown_value_is_null_and_a_name_is_raw(folder: Path) -> None:
         tui.app.clear_notifications()
         path = await exported(tui, "c", "12 rows written to")
         assert "\x1b" not in path.read_text(), "a spreadsheet or a terminal shows it"
+
+
+def test_titles_and_cells_of_a_csv_are_no_formulas_and_hold_no_controls() -> None:
+    """A matrix has a column for each host."""
+    table = Table(
+        "host", (Column("n\x1b1"), Column("=1+1"), Column("dB", decimals=1)), (Row("a", OK, ("@SUM(1)", None, -2.5)),)
+    )
+    assert exporting.csv_text(table, [0]).splitlines() == [r"level,n\x1b1,'=1+1,dB", "ok,'@SUM(1),,-2.5"]
 
 
 async def test_a_page_without_a_table_offers_its_picture_alone() -> None:
