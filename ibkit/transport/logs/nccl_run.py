@@ -7,7 +7,9 @@ for other hosts where all ranks agree (selection). Device lists, settings and fa
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from ibkit.display import clean
@@ -185,8 +187,23 @@ class _Run:
         number = self._evidence.numbers.get((host, pid)) if pid is not None else None
         return number in self._set if number is not None else self._place.holds(mark)
 
-    def _is_of_its_attempt(self, mark: Mark) -> bool:
-        """Whether an elastic launcher's word about an attempt is about this run's."""
+    @cached_property
+    def _last_lines(self) -> dict[int, list[tuple[int, bool]]]:
+        """By file the last lines of all processes, sorted, and which of these are this run's."""
+        found: dict[int, list[tuple[int, bool]]] = {}
+        for number, process in enumerate(self._evidence.processes):
+            found.setdefault(process.last.order, []).append((process.last.line, number in self._set))
+        for lines in found.values():
+            lines.sort()
+        return found
+
+    def _has_failed_by(self, mark: Mark) -> bool:
+        """Whether an elastic launcher's word that an attempt failed is about this run: about the process that was the
+        last one to fall silent before it, or, in a file of its own, about the run of that attempt.
+        """
+        if lines := self._last_lines.get(mark.order):
+            before = bisect_left(lines, (mark.line, False))
+            return before > 0 and lines[before - 1][1]
         number = self._judge.attempts.number
         return number(mark) in {number(self._peers.process(n).first) for n in self._peers.numbers}
 
@@ -213,7 +230,7 @@ class _Run:
         failures = [
             (f, self._placed(m, f.said))
             for f, m in self._evidence.failures
-            if self._is_mine(m, f.said.host, f.said.pid) and (f.detail != RESTARTED or self._is_of_its_attempt(m))
+            if (self._has_failed_by(m) if f.detail == RESTARTED else self._is_mine(m, f.said.host, f.said.pid))
         ]
         ends = list(self._not_made_good(failures))
         if not self._has_no_path(failures, ends):
