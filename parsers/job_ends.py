@@ -25,7 +25,6 @@ _DEATH = re.compile(
     r"on node (?P<node>\S{1,253}) exited\b(?! on signal (?:2|15)\b)"
     r"|detected that one or more processes exited with non-zero status)"
     r"|BTL OFI will now abort\."  # what failed before, as it was set up or later, is not always told
-    r"|BTL OFI will now abort\."  # what failed before, as it was set up or later, is not always told
     r"|MPI_ABORT was invoked on rank \d{1,9} in communicator"
     r"|(?:ORTE|PRTE) has lost communication with a remote daemon)"
     # MPICH's and Intel MPI's; where MPI_Init failed, nothing has died that had begun (src/mpi/errhan/errutil.c)
