@@ -314,15 +314,6 @@ def _opened_layers(processes: Sequence[mpi.MpiProcess]) -> list[Layer]:
     return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=next_step(OPEN_MPI))]
 
 
-def _opened_layers(processes: Sequence[mpi.MpiProcess]) -> list[Layer]:
-    """The layer of a run of Open MPI's that tells no more than which modules it has opened."""
-    opened = [process.host for process in processes if process.components]
-    if not opened:
-        return []
-    hosts = tuple(dict.fromkeys(host for host in opened if host))
-    return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=next_step(OPEN_MPI))]
-
-
 def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     known = heap.sizes.known()
     attempts = Attempts(heap.attempts, heap.requeues)
