@@ -23,6 +23,9 @@ from ibkit.sources.processes import LEFTOVER_SECONDS
 #: So much is kept of each stream, in bytes. All of it is passed through.
 MAX_KEPT_BYTES = 1 << 30
 
+#: So long what is left of a job that has ended may go on to print (seconds).
+LAST_WORDS_SECONDS = 5.0
+
 #: What asks a job to end, to stop or to write a checkpoint.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -197,10 +200,12 @@ class _Forwarder:
 
 
 def _pump(child: subprocess.Popen[bytes], streams: tuple[_Stream, _Stream]) -> Exception | None:
-    """Pass on and keep what comes, until both pipes are closed, or the job has ended and what it left is silent."""
+    """Pass on and keep what comes, until both pipes are closed, or the job has ended and what it left is silent, or
+    does not come to an end.
+    """
     lost: Exception | None = None
     quiet_since = time.monotonic()
-    is_gone = False
+    gone_since: float | None = None
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             selector.register(stream.pipe, selectors.EVENT_READ, stream)
@@ -219,9 +224,12 @@ def _pump(child: subprocess.Popen[bytes], streams: tuple[_Stream, _Stream]) -> E
                     lost = error
                     selector.unregister(key.fileobj)
                     key.data.pipe.close()
-            if not is_gone and _has_exited(child):
-                is_gone, quiet_since = True, time.monotonic()
-            if is_gone and time.monotonic() - quiet_since > LEFTOVER_SECONDS:
+            now = time.monotonic()
+            if gone_since is None and _has_exited(child):
+                gone_since = quiet_since = now
+            if gone_since is not None and (
+                now - quiet_since > LEFTOVER_SECONDS or now - gone_since > LAST_WORDS_SECONDS
+            ):
                 break
     return lost
 

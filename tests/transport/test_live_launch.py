@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from support.answers import Answers
 from support.schemas import strict
 
 from ibkit.errors import UnreadableInput
+from ibkit.sources import launched
 from ibkit.sources.base import CommandAnswer
 from ibkit.sources.launched import Kept, launch
 from ibkit.transport.launching import Runtime, command_for, prepare, verbosity
@@ -168,6 +170,21 @@ def test_what_a_job_leaves_running_is_neither_waited_for_nor_ended(tmp_path: Pat
     assert (status, out) == (0, b"done\n")
     assert time.monotonic() - started < 10
     os.kill(int(pid_file.read_text()), signal.SIGKILL)  # raises where it is gone already
+
+
+def test_what_a_job_leaves_printing_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launched, "LAST_WORDS_SECONDS", 1.0)
+    monkeypatch.setattr(launched, "LEFTOVER_SECONDS", 600.0)
+    script = (
+        "(trap '' PIPE; while :; do echo tick 2>&-; sleep 0.1; done) & echo $! >"
+        + shlex.quote(f"{tmp_path}/pid")
+        + "; echo done"
+    )
+    out: list[bytes] = []
+    ended = launch(["sh", "-c", script], {}, out.append, lambda _: None)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert ended.exit_status == 0
+    assert b"done\n" in b"".join(out)
 
 
 def test_what_does_not_start_is_said() -> None:
