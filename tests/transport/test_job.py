@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import random
 import sys
 import tarfile
 from pathlib import Path
@@ -24,7 +25,7 @@ from ibkit.cli.main import main
 from ibkit.errors import UnreadableInput
 from ibkit.model.mpi import JobVerdict
 from ibkit.parsers.hostfile import Hosts
-from ibkit.transport.logs.job import allocated, job_of_site, open_job
+from ibkit.transport.logs.job import Job, allocated, job_of_site, open_job
 from ibkit.transport.logs.verdict import judge
 
 LOG = text(nccl_lines())
@@ -150,9 +151,10 @@ def test_proc_environ_beside_the_log(tmp_path: Path) -> None:
         (b"\x7fELF\x02\x01\x01" + bytes(9), "program"),
         (b"#!/bin/bash\nsrun ./a\n", "script"),
         (bytes(range(256)) * 64, "binary"),
+        (random.Random(7).randbytes(600), "binary"),
         (gzip.compress(b""), "empty"),
     ],
-    ids=["empty", "program", "script", "binary", "empty-gzip"],
+    ids=["empty", "program", "script", "binary", "short-binary", "empty-gzip"],
 )
 def test_what_is_no_log_is_refused(tmp_path: Path, data: bytes, word: str) -> None:
     with pytest.raises(UnreadableInput, match=word):
@@ -233,6 +235,20 @@ def test_another_tools_output_is_named(tmp_path: Path) -> None:
         answer_of(written(tmp_path / "out.txt", recorded.read_bytes()))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "计算结束\n".encode("gb18030") * 20,
+        "Расчёт закончен\n".encode("cp1251") * 20,
+        b"".join(b"\rstep %d \x08\x08\x08\x1b[32mok\x1b[0m\x07" % step for step in range(50)) + b"\n",
+        b"\0\0\0\0the rest of a file that was emptied while it was written to\n",
+    ],
+    ids=["gb18030", "cp1251", "spinner", "a few NULs"],
+)
+def test_text_in_any_coding_is_no_binary_data(tmp_path: Path, data: bytes) -> None:
+    assert answer_of(written(tmp_path / "x.log", data)).verdict == "unknown"
+
+
 def test_text_of_no_known_runtime_is_unknown(tmp_path: Path) -> None:
     answer = answer_of(written(tmp_path / "job.log", "epoch 1 loss 0.3\nepoch 2 loss 0.2\n"))
     assert (answer.verdict, answer.status, answer.layers) == ("unknown", "undecided", ())
@@ -253,6 +269,24 @@ def test_a_folder_of_one_log_per_rank(tmp_path: Path) -> None:
     assert (answer.verdict, layer.ranks, layer.hosts) == ("ib", 4, ("n01", "n02"))
     for evidence in answer.evidence:
         assert (tmp_path / evidence.file).read_text().splitlines()[evidence.line - 1] == evidence.text
+
+
+def names(job: Job) -> list[str]:
+    return [log.name for log in job.logs]
+
+
+def test_a_copy_of_a_log_is_not_read_a_second_time(tmp_path: Path) -> None:
+    for name in ("job.log", "job.log.bak", "old/job.log.1"):
+        written(tmp_path / name, LOG)
+    written(tmp_path / "other.log", LOG.replace("\n", " ", 1))  # as long, and another one
+    assert names(open_job(str(tmp_path))) == ["job.log", "other.log"]
+
+
+def test_each_attempt_of_torchrun_keeps_its_files(tmp_path: Path) -> None:
+    for attempt in ("attempt_0", "attempt_1"):
+        written(tmp_path / attempt / "0" / "stderr.log", "RuntimeError: NCCL error\n")
+        written(tmp_path / attempt / "1" / "stderr.log", "RuntimeError: NCCL error\n")
+    assert names(open_job(str(tmp_path))) == ["attempt_0/0/stderr.log", "attempt_1/0/stderr.log"]
 
 
 def test_in_a_folder_documents_programs_and_links_are_passed_over(tmp_path: Path) -> None:

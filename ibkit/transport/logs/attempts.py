@@ -14,6 +14,16 @@ from ibkit.transport.evidence import Mark
 _FOLDER = re.compile(r"(?:\A|/)attempt_(\d{1,6})/")
 
 
+def attempt_folder(path: str) -> str:
+    """The folder of one of torchrun's attempts that a file is in; empty where it is in none.
+
+    >>> attempt_folder("logs/none_x2/attempt_1/3/stderr.log")
+    'logs/none_x2/attempt_1'
+    """
+    found = _FOLDER.search(path)
+    return path[: found.end() - 1] if found else ""
+
+
 class Attempts:
     """The places where workers are started anew, by file. Agents of several nodes may write into one file."""
 

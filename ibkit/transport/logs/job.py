@@ -29,6 +29,7 @@ from ibkit.sources.log_streams import (
 from ibkit.sources.manifest import MANIFEST
 from ibkit.sources.opening import is_capture
 from ibkit.sources.site import Host, Site
+from ibkit.transport.logs.attempts import attempt_folder
 
 MAX_FILES = 20_000
 MAX_DEPTH = 12
@@ -197,11 +198,12 @@ def _folder(target: str) -> Job:
     hosts: list[Host] = []
     listed: list[Hosts] = []
     problems: list[Problem] = []
+    copies = _Copies()
     for path in _files(target, problems, hosts, logs):
         name = os.path.relpath(path, target)
         if _HOSTFILE.match(os.path.basename(path)) and (found := _hostfile(path)):
             listed.append(found)
-        elif _is_text(path, name, problems):
+        elif _is_text(path, name, problems) and not copies.has(path):
             logs.append(Log(name, unpacked(name, partial(_open, path))))
     if not logs:
         why = "".join(f"; {problem.source}: {problem.text}" for problem in problems[:1])
@@ -254,6 +256,39 @@ def _is_text(path: str, name: str, problems: list[Problem]) -> bool:
         problems.append(Problem("unreadable", refusal, None, name))
         return False
     return may_be_text(name, head)
+
+
+class _Copies:
+    """Which files have the bytes of one before them (``job.log.bak``): their lines are no second run's.
+
+    Of torchrun's attempts each has its own files, which may be the same traceback.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[int, str], str] = {}
+        self._digests: dict[tuple[int, str], set[bytes]] = {}
+
+    def has(self, path: str) -> bool:
+        """Whether a file before had the same bytes. They are only looked at where the sizes are equal."""
+        try:
+            key = os.path.getsize(path), attempt_folder(path)
+            first = self._first.setdefault(key, path)
+            if first == path:
+                return False
+            known = self._digests.setdefault(key, {_digest(first)})
+            digest = _digest(path)
+        except OSError:
+            return False
+        is_known = digest in known
+        known.add(digest)
+        return is_known
+
+
+def _digest(path: str) -> bytes:
+    import hashlib
+
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _hostfile(path: str) -> Hosts | None:

@@ -62,6 +62,9 @@ _SHOW_DEVICE = frozenset(
 )
 #: Layers of the backends that a framework names.
 _BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
+#: What no program prints, a tenth of random bytes: control characters but for NUL, the bell, a spinner's backspaces,
+#: tabs, ends of lines and pages and the start of a colour.
+_CONTROLS = tuple(bytes((code,)) for code in (*range(1, 7), *range(14, 27), *range(28, 32), 127))
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -241,9 +244,11 @@ def _refuse(job: Job, heap: _Heap) -> None:
     if len(job.logs) != 1 or job.target == "-":
         return
     with closing(job.logs[0].open()) as stream:
-        head = stream.read(1 << 16).decode("utf-8", "replace")
+        head = stream.read(1 << 16)
+    if sum(map(head.count, _CONTROLS)) > len(head) // 25:
+        raise UnreadableInput(f"{job.target}: binary data, not a log")
     try:
-        form = identify(head, source=job.target)
+        form = identify(head.decode("utf-8", "replace"), source=job.target)
     except NotThisFormat:
         return
     if form.command != JOB_COMMAND:
