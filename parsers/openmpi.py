@@ -264,7 +264,7 @@ _KEPT = re.compile(
             b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
             b"error obtaining device attributes for", b"error obtaining device context for", b"contexts on opa device",
-            b"An error occurred in MPI_Init", b" error polling ",
+            b"An error occurred in MPI_Init", b"error polling ",
         )
     )
 )  # fmt: skip
@@ -337,6 +337,10 @@ _BTL_HEAD = re.compile(
     r"\[[^\[\]\s]{1,300}\] "
 )
 _TCP_ERROR = re.compile(r"\]\[(?:\S{0,200}/)?btl_tcp(?:_(?:endpoint|frag|proc))?\.c:\d")
+#: The rest of such a line, which a mailer has wrapped: the sender is on the one before it.
+_BROKEN_REST = re.compile(
+    r"(?:to: \S{1,253} )?error polling (?:[HL]P )?CQ with status (?!WORK REQUEST FLUSHED)[A-Z]{3}"
+)
 #: PSM2's own errors have the host and the process before them, and nothing between.
 _PSM2_HEAD = re.compile(r"(?:\A|(?<=[\s>:]))(?P<host>[A-Za-z][\w.-]{0,252})\.\d{1,10}(?:PSM2 |[a-z][a-z0-9_]{1,40}: )")
 _NO_CONTEXT = re.compile(r"error obtaining device context for (\S{1,80}) errno says (.*)")
@@ -478,6 +482,8 @@ class Reader:
         elif found := _NO_NICS_12.search(text):
             who = said._replace(host=found.group(3), rank=int(found.group(1)))
             yield Failure(who, "ompi", "no-nics", False, found.group(3), detail=found.group(2))
+        elif _BROKEN_REST.match(text):
+            yield Failure(said, "ompi", "broken", True)
         elif found := _BROKEN.search(text):
             who = said._replace(rank=int(found.group(1)) if found.group(1) else line.rank)
             peer = None if found.group(3).isdigit() else found.group(3)  # 1.5 and 1.6: an address up to its first dot
