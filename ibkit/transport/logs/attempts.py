@@ -56,3 +56,8 @@ class Attempts:
         """Whether two lines, each a process's first, are of different attempts; the batch system's are told by file."""
         (requeues, own), (later, others) = self.number(one), self.number(other)
         return own != others or (one.order == other.order and requeues != later)
+
+    def is_earlier(self, one: Mark, other: Mark) -> bool:
+        """Whether a line is known to be of an earlier attempt than another one: restarts are counted by file."""
+        are_counted_alike = one.order == other.order or (_FOLDER.search(one.file) and _FOLDER.search(other.file))
+        return bool(are_counted_alike) and self.number(one) < self.number(other)

@@ -104,6 +104,8 @@ def layers(evidence: Evidence, book: Book, judge: Judge) -> tuple[list[Layer], l
     evidence.mend_names()
     groups = runs(evidence, judge.launches, judge.attempts) or [[]]
     found, problems, spans = [], [], [_span(evidence, numbers) for numbers in groups]
+    if silent := _silent_attempt(evidence, judge.attempts):
+        groups, spans = [[], *groups], [lines_of(silent), *spans]
     versions = _versions(evidence, groups, spans, judge)
     for index, numbers in enumerate(groups):
         run = _Run(evidence, numbers, _Place(index + 1, spans), judge, versions[index])
@@ -116,6 +118,13 @@ def _span(evidence: Evidence, numbers: list[int]) -> Lines:
     """First and last line of a run, by file."""
     processes = [evidence.processes[number] for number in numbers]
     return lines_of(mark for process in processes for mark in (process.first, process.last))
+
+
+def _silent_attempt(evidence: Evidence, attempts: Attempts) -> list[Mark]:
+    """What a framework tells of NCCL's failures in attempts that ended before any process of NCCL's spoke."""
+    told = [mark for failure, mark in evidence.failures if failure.runtime == "nccl" and failure.said.pid is None]
+    firsts = [process.first for process in evidence.processes]
+    return [mark for mark in told if firsts and all(attempts.is_earlier(mark, first) for first in firsts)]
 
 
 def _versions(evidence: Evidence, groups: list[list[int]], spans: list[Lines], judge: Judge) -> list[Versions]:
@@ -203,7 +212,7 @@ class _Run:
         """
         if lines := self._last_lines.get(mark.order):
             before = bisect_left(lines, (mark.line, False))
-            return before > 0 and lines[before - 1][1]
+            return lines[before - 1][1] if before else not self._set
         number = self._judge.attempts.number
         return number(mark) in {number(self._peers.process(n).first) for n in self._peers.numbers}
 
