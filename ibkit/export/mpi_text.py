@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ibkit.display import clean, counted
+from ibkit.export.mpi_evidence import quoted, telling_first
 from ibkit.export.mpi_sentence import LAYERS, has_runs, sentence
 from ibkit.export.mpi_steps import layer_step, name_of_groups
 from ibkit.model.host_matrix import Cell, Matrix, fold
@@ -44,7 +45,7 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
         if problem.kind == SILENT:
             yield f"  {clean(problem.text, 600)}", 4
     evidence = {item.id: item for item in answer.evidence}
-    quoted: set[str] = set()
+    quoted_lines: set[str] = set()
     for layer in answer.layers[:_SHOWN_LAYERS]:
         yield "", 0
         yield _heading(layer, answer.layers), 4
@@ -52,19 +53,21 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
         for text in _table(matrix, layer):
             yield text, 6
         for kind, reason in (*(("reason", one) for one in layer.reasons), *(("remark", one) for one in layer.remarks)):
-            yield from _reason(kind, reason, layer, evidence, quoted)
+            yield from _reason(kind, reason, layer, evidence, quoted_lines)
         if step := layer_step(layer, matrix):
             yield f"  next step: {clean(step, 600)}", 4
     if len(answer.layers) > _SHOWN_LAYERS:
         yield "", 0
         yield _rest(answer.layers[_SHOWN_LAYERS:]), 4
-    told = {place(item): item.evidence_class for item in reversed(answer.evidence)}
-    left = [(line, told[line]) for line in dict.fromkeys(map(place, answer.evidence)) if line not in quoted]
+    by_line: dict[str, Evidence] = {}
+    for item in telling_first(answer.evidence):
+        by_line.setdefault(place(item), item)
+    left = [item for line, item in by_line.items() if line not in quoted_lines]
     if left:
         yield "", 0
         yield "evidence:", 2
-        for line, evidence_class in left[:_SHOWN_EVIDENCE]:
-            yield f"  [{evidence_class}] {line}", 6
+        for item in quoted(left, _SHOWN_EVIDENCE):
+            yield f"  [{item.evidence_class}] {place(item)}", 6
         if len(left) > _SHOWN_EVIDENCE:
             yield f"  ... and {len(left) - _SHOWN_EVIDENCE} more lines; --json lists all", 4
     if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers[:_SHOWN_LAYERS]):
@@ -187,14 +190,14 @@ def _ranks(pair: Pair) -> str:
 
 
 def _reason(
-    kind: str, reason: Reason, layer: Layer, evidence: dict[int, Evidence], quoted: set[str]
+    kind: str, reason: Reason, layer: Layer, evidence: dict[int, Evidence], quoted_lines: set[str]
 ) -> Iterator[tuple[str, int]]:
     yield f"  {kind} {reason.id}: {reason.text}", 4
     if where := _where(reason, layer):
         yield f"    {where}", 6
     for number in reason.evidence[:2]:
         if number in evidence:
-            quoted.add(place(evidence[number]))
+            quoted_lines.add(place(evidence[number]))
             yield f"    {place(evidence[number])}", 6
     yield f"    fix: {clean(reason.fix, 1000)}", 6
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ibkit.display import first_few
+from ibkit.export.mpi_evidence import telling_first
 from ibkit.export.mpi_sentence import said, sentence
 from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
@@ -91,8 +92,8 @@ def _reason(reason: Reason) -> list[tuple[str, object]]:
 
 
 def evidence_table(verdict: JobVerdict) -> Table:
-    """What the verdict stands on, in the order of its numbers."""
-    return evidence_rows(verdict.evidence)
+    """What the verdict stands on, what differs first."""
+    return evidence_rows(telling_first(verdict.evidence))
 
 
 def evidence_rows(evidence: Iterable[Evidence]) -> Table:
