@@ -293,7 +293,7 @@ _ANCHORS = Needles(
         # Open MPI
         b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"btl_tcp",
         b"selected pml", b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand",
-        b"OpenFabrics", b"attributes for", b"device context for",
+        b"OpenFabrics", b"attributes for", b"device context for", b"creating qp",
         b"contexts on", b"unable to find any", b"unable to open", b"A process failed", b"Module", b"Host", b"Local ",
         b"Device", b"CPCs", b"Peer host",
         b"Memlock", b"Nonexistent", b"PML ", b"-----------------", b"host | ", b"key: ", b"ucx[", b"Connection s",

@@ -263,7 +263,8 @@ _KEPT = re.compile(
             b"ucp_ep_create(proc=", b"was unable to find any ", b"have sent help message ",
             b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
-            b"error obtaining device attributes for", b"error obtaining device context for", b"contexts on opa device",
+            b"error obtaining device attributes for", b"error obtaining device context for",
+            b"error creating qp", b"contexts on opa device",
             b"An error occurred in MPI_Init", b"error polling ",
         )
     )
@@ -500,6 +501,9 @@ class Reader:
         elif _TCP_ERROR.search(text):
             who = _speaker(_BTL_HEAD, text, said)
             yield Failure(who, "ompi", "tcp-module", False, who.host)
+        elif "error creating qp errno says " in text:
+            who = _speaker(_BTL_HEAD, text, said)
+            yield Failure(who, "ompi", "qp-refused", False, who.host)
         elif found := _NO_CONTEXT.search(text):
             topic = "resources" if "Cannot allocate memory" in found.group(2) else "open-device"
             who = _speaker(_BTL_HEAD, text, said)

@@ -56,6 +56,12 @@ _TCP_STEP = (
     "Open MPI's tcp module had connections between ranks, or asked for them; whether all messages went by it no line "
     "tells: run again with --mca btl_base_verbose 100 --mca pml_base_verbose 100"
 )
+_QP_STEP = (
+    "Open MPI's openib module was refused a queue pair: look at the limit on locked memory (Max locked memory in "
+    "/proc/PID/limits of a rank), at the host's memory and how many queue pairs the HCA has (max_qp of ibv_devinfo -v)"
+)
+#: Modules' complaints that tell no transport, and the step after them where nothing else is told.
+_HEARD = {"qp-refused": _QP_STEP, "tcp-module": _TCP_STEP}
 #: Topics of MPI's failures that show an HCA.
 _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
@@ -279,7 +285,7 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
         if failure.runtime == "job" and failure.detail != RESTARTED
     ]
     if not layers:
-        heard = [(failure, mark) for failure, mark in heap.mpi.failures if failure.topic == "tcp-module"]
+        heard = [(failure, mark) for failure, mark in heap.mpi.failures if failure.topic in _HEARD]
         layers = _ended_layers(ends) or _connected_layers(heard) or _opened_layers(heap.mpi.processes)
         for _, mark in ends[:2] or heard[:2]:
             book.cite(mark, "failure")
@@ -303,11 +309,13 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
 
 
 def _connected_layers(heard: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
-    """The layer of a run of Open MPI's of which only the tcp module's complaints are in the log."""
+    """The layer of a run of Open MPI's of which only its modules' complaints are in the log."""
     if not heard:
         return []
     hosts = tuple(dict.fromkeys(failure.host for failure, _ in heard if failure.host))
-    return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=_TCP_STEP)]
+    topics = {failure.topic for failure, _ in heard}
+    step = next(step for topic, step in _HEARD.items() if topic in topics)
+    return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=step)]
 
 
 def _opened_layers(processes: Sequence[mpi.MpiProcess]) -> list[Layer]:
