@@ -177,7 +177,8 @@ def _queries(given: Sequence[str]) -> Iterable[Query]:
             yield from read_queries([word])
             continue
         if sys.stdin is None or sys.stdin.isatty():
-            raise IbkitError("stdin is a terminal; pipe the list into ibkit, or name the addresses")
+            what = "closed" if sys.stdin is None else "a terminal"
+            raise IbkitError(f"stdin is {what}; pipe the list into ibkit, or name the addresses")
         yield from read_queries(read_list(sys.stdin.buffer.read().decode("utf-8", "backslashreplace")))
 
 

@@ -113,7 +113,8 @@ def read_raw(path: str) -> bytes:
     """The bytes of a plain file, or of stdin for ``-``, without a terminal's decoration. Raises UnreadableInput."""
     if path == "-":
         if sys.stdin is None or sys.stdin.isatty():
-            raise UnreadableInput("stdin is a terminal; pipe the tool's output into ibkit, or name its file")
+            what = "closed" if sys.stdin is None else "a terminal"
+            raise UnreadableInput(f"stdin is {what}; pipe the tool's output into ibkit, or name its file")
         data = _read(sys.stdin.buffer, "stdin")
     else:
         with open_plain(path) as file:

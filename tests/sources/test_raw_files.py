@@ -88,7 +88,7 @@ def test_stdin_that_is_no_file(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal())
     assert "stdin is a terminal; pipe the tool's output into ibkit" in refusal("-")
     monkeypatch.setattr(sys, "stdin", None)
-    assert "stdin is a terminal" in refusal("-")
+    assert "stdin is closed; pipe" in refusal("-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert "-: empty" in refusal("-")
 
