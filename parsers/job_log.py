@@ -289,7 +289,8 @@ _ANCHORS = Needles(
         b"NCCL", b"RCCL v", b"INFO Ring", b"INFO 0 -> ", b"INFO NET", b"INFO Using", b"INFO Call", b"WARN", b"Error",
         b"Avg ", b"  Rank ", b"unhandled system", b"libibverbs", b"Got completion", b"Last error:",
         # UCX and the rows of its tables
-        b"UCX", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with", b"unhandled timeout",
+        b"UCX", b"ucp_context_", b"[1.1] [", b"comp_mask", b"locked memory", b"ibv_", b"completion with",
+        b"unhandled timeout",
         # Open MPI
         b"MPI", b"PSM", b"mca: ", b"select: ", b"openib", b"_ucx.", b"mtl:", b"mtl)", b"btl:tcp", b"btl_tcp",
         b"selected pml", b"component ", b" polling ", b"framework", b"help message", b"Open", b"InfiniBand",

@@ -98,8 +98,9 @@ _HEAD = re.compile(r"\[\d{1,12}\.\d{1,9}\] \[(?P<host>[^\[\]\s:]{0,253}) *:(?P<p
 _FATAL = re.compile(
     r"\[(?P<host>[^\[\]\s:]{1,253}) *:(?P<pid>\d{1,10}) *:[^\[\]:]{0,40}:\d{1,10}\] +\S{1,120}:\d{1,7} +(?P<text>\S.*)"
 )
-#: The same where someone has cut the head off. Only UCX has a source file of this name.
+#: The same, and a choice, where someone has cut the head off. Only UCX has a source file and a context of these names.
 _BARE_FATAL = re.compile(r"ib_mlx5_log\.c:\d{1,7} +(?P<text>\S.*)")
+_BARE_CONFIG = re.compile(r"ucp_context_\d{1,6} (?:self|intra-node|inter-node) cfg#\d{1,6}\s+\w{1,20}\(")
 _TEXT = re.compile(r"(?:\S{1,120}:\d{1,7} +)?UCX +(?P<level>[A-Z]{3,6}) +(?P<text>\S.*)")
 
 _CONFIG = re.compile(
@@ -149,6 +150,8 @@ class Reader:
             said = Said(line.number, line.raw, None, None, line.rank)
             if bare := _BARE_FATAL.match(text):
                 yield from _failure(bare["text"], "FATAL", said)
+            elif _BARE_CONFIG.match(text):
+                yield from _message(text, "INFO", said)
             else:
                 yield from self._part(text, said)
 
