@@ -8,6 +8,7 @@ import sys
 from typing import TextIO
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, problem_line
+from ibkit.display import counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
 from ibkit.export.mpi_reasons import explained, explained_lines, list_lines, reasons_document, reasons_page
@@ -92,7 +93,7 @@ def _why_open(answer: JobVerdict, wanted: str) -> str:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         return f", but as for {title(found[0], answer.layers)}{more} {why}"
     if missing := hidden(answer):
-        more = f" (and {len(missing) - 1} more problems)" if len(missing) > 1 else ""
+        more = f" (and {counted(len(missing) - 1, 'more problem')})" if len(missing) > 1 else ""
         return f", but not everything was seen: {problem_line(missing[0])}{more}"
     return ""
 
