@@ -568,7 +568,8 @@ class _Run:
         if has_ended:
             return "aborted", why, None
         if verdict == "unknown":
-            return "undecided", why, None
+            # What the other ranks used is not known; that sockets were all that these may use is.
+            return "undecided", {**why, **asked_for(self._asked_for_tcp_apart())}, None
         if verdict == "mixed":
             return "mixed", {**why, **asked_for(self._asked_for_tcp_apart())}, None
         if verdict == "shm":
