@@ -81,6 +81,7 @@ class JobProcesses:
         self._source = source
         self._seen: dict[int, Seen | None] = {}
         self._environments: dict[int, dict[str, str]] = {}
+        self._lines: dict[int, dict[str, int]] = {}
         #: Processes whose environment may not be read: only root and their user may.
         self.hidden: list[int] = []
         self.ranks: dict[int, RankProcess] = {}
@@ -117,6 +118,10 @@ class JobProcesses:
         """The ranks of one run."""
         return {pid: one for pid, one in self.ranks.items() if one.key == key}
 
+    def variable_lines(self, pid: int) -> Mapping[str, int]:
+        """The lines of a rank's variables in its environment, each NUL taken for the end of one."""
+        return self._lines.get(pid, {})
+
     def environment(self, pid: int) -> Mapping[str, str]:
         """The variables of a process that choose a transport or tell a rank."""
         if pid not in self._environments:
@@ -128,6 +133,7 @@ class JobProcesses:
         if text.error in ("EACCES", "EPERM"):
             self.hidden.append(pid)
         environment = self._environments[pid] = variables(text.text or "")
+        self._lines[pid] = _variable_lines(text.text or "")
         numbers = _numbers(environment)
         if numbers is None or self.is_launcher(pid):
             return
@@ -187,6 +193,18 @@ class JobProcesses:
 def variables(text: str) -> dict[str, str]:
     """The variables of /proc/PID/environ."""
     return {name: value for name, mark, value in (entry.partition("=") for entry in text.split("\0")) if mark}
+
+
+def _variable_lines(text: str) -> dict[str, int]:
+    """The line of each variable in /proc/PID/environ, from 1, where NUL ends a line as LF does."""
+    found: dict[str, int] = {}
+    line = 1
+    for entry in text.split("\0"):
+        name, mark, _ = entry.partition("=")
+        if mark:
+            found[name] = line
+        line += 1 + entry.count("\n")
+    return found
 
 
 def number(text: str) -> int | None:

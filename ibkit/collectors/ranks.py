@@ -35,7 +35,8 @@ class Ranks(NamedTuple):
     """A job's processes on a host: rank by pid, None where nothing tells it, and how many ranks the whole job has.
 
     A rank may have several processes. ``environment`` is that of its first one. ``key`` is what the job's ranks on all
-    hosts share, empty where nothing is known of it.
+    hosts share, empty where nothing is known of it. ``lines``: where the first one's environment has its
+    variables.
     """
 
     ranks: Mapping[int, int | None]
@@ -43,6 +44,7 @@ class Ranks(NamedTuple):
     environment: Mapping[str, str] = {}
     problems: tuple[Problem, ...] = ()
     key: str = ""
+    lines: Mapping[str, int] = {}
 
 
 def ranks_of_target(source: Source, target: str) -> tuple[Ranks, ...]:
@@ -187,9 +189,9 @@ def _by_run(processes: JobProcesses, chosen: Iterable[RankProcess]) -> tuple[Ran
         first = min(members)
         sizes = {one.size for one in members}
         ranks = {one.pid: one.rank for one in sorted(members)}
-        found.append(
-            Ranks(ranks, first.size if len(sizes) == 1 else None, first.environment, _stopped(processes, ranks), key)
-        )
+        size = first.size if len(sizes) == 1 else None
+        stopped = _stopped(processes, ranks)
+        found.append(Ranks(ranks, size, first.environment, stopped, key, processes.variable_lines(first.pid)))
     return tuple(sorted(found, key=lambda one: min(one.ranks)))
 
 

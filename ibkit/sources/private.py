@@ -50,9 +50,9 @@ _SENDS_FROM = 64 << 10
 
 
 def reduced_file(path: str, data: bytes) -> bytes:
-    """The named variables of an environment, the RDMA and MPI libraries of a memory map and its shared segments (as
-    ``DEVICE INODE NAME``), a command line without its secrets, the parameters for transports of a file below a
-    process's root; other files as they are.
+    """The named variables of an environment, in their places, the RDMA and MPI libraries of a memory map and its shared
+    segments (as ``DEVICE INODE NAME``), a command line without its secrets, the parameters for transports of a file
+    below a process's root; other files as they are.
     """
     if _PARAMETERS.match(path):
         return b"\n".join(line if _PARAMETER.match(line) else b"" for line in data.split(b"\n"))
@@ -61,7 +61,10 @@ def reduced_file(path: str, data: bytes) -> bytes:
         return data
     if found[1] == "environ":
         home = b"HOME=" if _OPENMPI.search(data) else b"\0"  # Open MPI reads a parameter file there
-        return b"\0".join(one for one in data.split(b"\0") if _VARIABLE.match(one) or one.startswith(home))
+        variables = (
+            one if _VARIABLE.match(one) or one.startswith(home) else _lines_of(one) for one in data.split(b"\0")
+        )
+        return b"\0".join(variables).rstrip(b"\0")
     if found[1] == "cmdline":
         return _without_secrets(data)
     lines = data.split(b"\n")
@@ -70,6 +73,11 @@ def reduced_file(path: str, data: bytes) -> bytes:
     shared = (_MAPPED.match(line) for line in lines if _SEGMENT.search(line))
     segments = (one for one in shared if one and not _is_meeting_point(one))
     return b"\n".join((*kept, *dict.fromkeys(one[3] + b" " + one[4] for one in segments)))
+
+
+def _lines_of(entry: bytes) -> bytes:
+    """What keeps a variable's place, where there are several lines of it (a shell's functions)."""
+    return b"\n" * entry.count(b"\n")
 
 
 def _is_meeting_point(mapped: re.Match[bytes]) -> bool:

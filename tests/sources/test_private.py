@@ -10,21 +10,25 @@ from ibkit.sources.private import reduced_file, reduced_folder
 
 
 def test_an_environment_leaves_only_what_chooses_a_transport() -> None:
-    """Of a real rank's environment: launchers' addresses and keys stay. Open MPI reads a parameter file at home."""
+    """Of a real rank's environment: launchers' addresses and keys stay. Open MPI reads a parameter file at home.
+
+    What is kept stays in its line.
+    """
     data = b"\0".join(
         (
-            b"HOME=/root", b"AWS_SECRET_ACCESS_KEY=x", b"OMPI_MCA_orte_precondition_transports=1b6e5c3d-a6d0",
+            b"HOME=/root", b"AWS_SECRET_ACCESS_KEY=x", b"BASH_FUNC_module%%=() {  eval x\n}",
+            b"OMPI_MCA_orte_precondition_transports=1b6e5c3d-a6d0",
             b"OMPI_MCA_orte_hnp_uri=1495662592.0;tcp://10.77.0.2:42217", b"OMPI_MCA_pml=ucx", b"UCX_TLS=rc,self",
             b"OMPI_COMM_WORLD_RANK=0", b"PMIX_SERVER_URI21=x", b"SLURM_JOB_ID=12", b"SLURM_JWT=secret", b"FIREFOX=1",
             b"NCCL_IB_HCA=mlx5\n", b"MY_UCX_TLS=tcp", b"",
         )
     )  # fmt: skip
     assert reduced_file("/proc/89/environ", data).split(b"\0") == [
-        b"HOME=/root", b"OMPI_MCA_pml=ucx", b"UCX_TLS=rc,self", b"OMPI_COMM_WORLD_RANK=0", b"SLURM_JOB_ID=12",
-        b"NCCL_IB_HCA=mlx5\n",
+        b"HOME=/root", b"", b"\n", b"", b"", b"OMPI_MCA_pml=ucx", b"UCX_TLS=rc,self", b"OMPI_COMM_WORLD_RANK=0", b"",
+        b"SLURM_JOB_ID=12", b"", b"", b"NCCL_IB_HCA=mlx5\n",
     ]  # fmt: skip
     assert reduced_file("/proc/89/environ", data.replace(b"OMPI_COMM", b"COMM")).startswith(
-        b"OMPI_MCA_pml=ucx\0UCX_TLS"
+        b"\0\0\n\0\0\0OMPI_MCA_pml=ucx\0UCX_TLS"
     )
 
 
@@ -85,5 +89,5 @@ def test_the_live_host_reduces(tmp_path: Path) -> None:
     (tmp_path / "proc/7/fd").mkdir()
     (tmp_path / "proc/7/fd/3").symlink_to("/etc/passwd")
     source = LiveSource(root=str(tmp_path))
-    assert source.read("/proc/7/environ").data == b"UCX_TLS=rc"
+    assert source.read("/proc/7/environ").data == b"\0UCX_TLS=rc"
     assert source.list("/proc/7/fd").entries == ()

@@ -264,7 +264,23 @@ def test_shared_memory_is_what_is_left(mine: str, theirs: str, device: str, more
         "/proc/90/maps": f"/usr/lib/libmpi.so.40\n{theirs}",
     }
     now._folders = {**now._folders, "/dev": [Entry(device, "device")]}
-    assert judged(now, now).verdict == verdict
+    answer = judged(now, now)
+    assert answer.verdict == verdict
+    pairs = answer.layers[0].pairs
+    assert [pair.evidence for pair in pairs] == ([(1,)] if verdict == "shm" else [])
+    assert not pairs or answer.evidence[0].text.split()[0] in {line.split()[-1] for line in mine.split("\n")}
+
+
+def test_a_variable_is_cited_by_its_line() -> None:
+    """As ``tr '\\0' '\\n' </proc/89/environ | grep -n`` counts them; a shell's function has several lines."""
+    moments = source(sockets=between(0)), source(sockets=between(980_131))
+    for one in moments:
+        text = (
+            "PATH=/bin\0BASH_FUNC_module%%=() {\n eval x\n}\0OMPI_MCA_btl=tcp,self\0" + one._files["/proc/89/environ"]
+        )
+        one._files = {**one._files, "/proc/89/environ": text}
+    cited = [item for item in judged(*moments).evidence if item.evidence_class == "configuration"]
+    assert [(item.file, item.line, item.text) for item in cited] == [("/proc/89/environ", 5, "OMPI_MCA_btl=tcp,self")]
 
 
 @pytest.mark.parametrize(

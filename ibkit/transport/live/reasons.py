@@ -45,7 +45,8 @@ def settings_of(part: Part) -> Iterator[tuple[Setting, Mark]]:
     """What chooses a transport for the first rank of this host: its variables, and Open MPI's parameter files."""
     pid = min(part.ranks.ranks)
     rank = part.ranks.ranks[pid]
-    for number, (name, value) in enumerate(part.ranks.environment.items(), 1):
+    for name, value in part.ranks.environment.items():
+        number = part.ranks.lines.get(name, 0)
         text = f"{name}={value}"[:MAX_TEXT]
         mark = Mark(0, number, part.place(f"/proc/{pid}/environ"), text, part.host, rank)
         said = Said(number, text, part.host, pid, rank)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from ibkit.model.job_watch import Segment
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport.live.moves import Part
 from ibkit.transport.live.pairs import is_another
@@ -64,6 +65,26 @@ def _holders(part: Part) -> dict[tuple[str, str], set[int | None]]:
     return holders
 
 
+def _proving(part: Part) -> dict[tuple[str, str], set[int | None]]:
+    """The segments that two ranks or more have mapped, and who has; those of which messages may be."""
+    return {
+        segment: ranks
+        for segment, ranks in _holders(part).items()
+        if len(ranks) > 1 and not any(one in segment[1] for one in _NO_PROOF)
+    }
+
+
+def common_segment(part: Part) -> tuple[int, Segment]:
+    """A rank, by its pid, of ranks that use shared memory, and a segment of its that another one has mapped, too."""
+    proving = _proving(part)
+    return next(
+        (pid, segment)
+        for pid in sorted(part.ranks.ranks)
+        for segment in part.watch.facts[pid].segments or ()
+        if (segment.place, segment.name) in proving
+    )
+
+
 def _shows_no_socket(part: Part) -> bool:
     """Whether the ranks' sockets could be listed, and none of them leads to another rank, of whatever run."""
     watch = part.watch
@@ -86,9 +107,8 @@ def _are_joined(part: Part) -> bool:
     """Whether segments that two ranks have mapped join all ranks."""
     if None in part.ranks.ranks.values() or any(pid not in part.watch.facts for pid in part.ranks.ranks):
         return False
-    proving = [ranks for (_, name), ranks in _holders(part).items() if not any(one in name for one in _NO_PROOF)]
     joined: set[int | None] = set()
-    groups = [ranks for ranks in proving if len(ranks) > 1]
+    groups = list(_proving(part).values())
     while groups:
         touching = [ranks for ranks in groups if not joined or ranks & joined]
         if not touching:

@@ -65,11 +65,12 @@ def _layer(job: LiveJob, links: Links, book: Book) -> Layer:
     sockets = _of_the_library(job, between)
     earlier = [] if rdma or between else _earlier_sockets(job)
     tcp = [witness.socket(one) for one in earlier or sockets]
-    verdict, step = _verdict(job, rdma, tcp, earlier or sockets, witness)
+    verdict, step = _verdict(job, rdma, tcp, earlier or sockets)
+    shared = [witness.segment(job.parts[0])] if verdict == "shm" else []
     if step and not sockets and between:
         step = OTHER_SOCKETS
     status, why = _status(job, verdict)
-    pairs = _pairs(job, rdma if rdma and job.has_nccl else [*rdma, *tcp], verdict)
+    pairs = _pairs(job, rdma if rdma and job.has_nccl else [*rdma, *tcp, *shared], verdict)
     job.problems += [*contradictions.of_sockets(sockets), *contradictions.of_ports(job.parts, queues)]
     return Layer(
         job.layer, verdict, status, job.number, job.runtime, hosts=tuple(sorted(job.hosts, key=natural)),
@@ -114,7 +115,7 @@ def _earlier_sockets(job: LiveJob) -> list[SocketPair]:
 
 
 def _verdict(
-    job: LiveJob, rdma: Sequence[Moved], tcp: Sequence[Moved], sockets: Sequence[SocketPair], witness: Witness
+    job: LiveJob, rdma: Sequence[Moved], tcp: Sequence[Moved], sockets: Sequence[SocketPair]
 ) -> tuple[str, str | None]:
     """The word, and where it is unknown the next step."""
     if rdma:  # NCCL has one network for all; sockets beside it are Gloo's or the application's
@@ -125,7 +126,6 @@ def _verdict(
         return "unknown", IDLE_RDMA
     settings = [setting for setting, _ in settings_of(job.parts[0])]
     if job.is_whole and len(job.parts) == 1 and uses_shared_memory(job.parts[0], settings):
-        witness.segment(job.parts[0])
         return "shm", None
     return "unknown", next_step(job)
 

@@ -11,6 +11,7 @@ from ibkit.transport.evidence import Book, Mark
 from ibkit.transport.links import Links
 from ibkit.transport.live.moves import CONNECTED, Part, RdmaMove, interface_of
 from ibkit.transport.live.pairs import Queue, SocketPair, moves_of
+from ibkit.transport.live.shared_memory import common_segment
 
 _QUEUE_PAIRS = "rdma -j -d resource show qp"
 _SOCKET_COMMAND = " ".join(SOCKETS)
@@ -77,13 +78,11 @@ class Witness:
         ranks = part.ranks.ranks.get(move.pid), one.other_part.ranks.ranks.get(one.other_pid)
         return Moved(word, evidence, part.host, ranks[0], one.other_part.host, ranks[1])
 
-    def segment(self, part: Part) -> None:
-        """A segment that a rank has mapped, for people to see: the verdict stands on what is not there."""
-        facts = part.watch.facts
-        pid = next(pid for pid in sorted(part.ranks.ranks) if facts[pid].segments)
-        for segment in (facts[pid].segments or ())[:1]:
-            text = f"{segment.name} is mapped (device and inode {segment.place})"
-            self._cite(part, f"/proc/{pid}/maps", 0, text, pid, "shm")
+    def segment(self, part: Part) -> Moved:
+        """A segment that two ranks have mapped, for people to see: the verdict stands on what is not there, too."""
+        pid, segment = common_segment(part)
+        text = f"{segment.name} is mapped (device and inode {segment.place})"
+        return Moved("shm", self._cite(part, f"/proc/{pid}/maps", 0, text, pid, "shm"), part.host, None)
 
     def _word(self, part: Part, move: RdmaMove) -> str:
         return self._links.word(part.host, f"{move.after.device}:{move.after.port or 1}") or "rdma"
