@@ -149,6 +149,8 @@ def test_the_document_keeps_its_promises(name: str, capsys: pytest.CaptureFixtur
         for reason in layer["reasons"]:
             assert reason["fix"].strip()
             assert reason["evidence"], "a reason without evidence"
+        for pair in layer["pairs"]:
+            assert pair["evidence"] or pair["transport"] == "unknown", "a pair, and no line that shows it"
         if layer["verdict"] not in ("unknown", "none"):
             shown = layer["pairs"] or any(e["class"] in ("path", "selection") for e in document["evidence"])
             if not shown and "open" in truth_of(name):
