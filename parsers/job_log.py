@@ -319,7 +319,7 @@ _ANCHORS = Needles(
         b"Opened fabric",
         b"-mca ", b"Fatal error", b"Configure options",
         # Open MPI's parameter files, ompi_info
-        b"btl =", b"btl=", b"btl\t", b"pml =", b"pml=", b"pml\t", b'tl" (current', b'pml" (current', b"btl:value:",
+        b"btl =", b"btl=", b"btl\t", b"pml =", b"pml=", b"pml\t", b'" (current value', b"btl:value:",
         b"pml:value:",
         # how it ended
         b"noticed that", b"MPI_Abort", b"=   EXIT", b"=   KILLED", b"ChildFailed", b"OFI will now",

@@ -30,10 +30,10 @@ _INFO = re.compile(
 )
 #: Each shape is looked at: the words of a module's name may be gone from it.
 _SHAPES = re.compile(
-    rb"(?:tl|pml)[ \t]{0,20}=|"
-    + b"|".join(re.escape(shape(b'"%s" (current value' % name)) for name in (b"btl", b"pml"))
+    rb"(?:tl|pml)(?:[ \t]|\\t){0,20}=|(?:tl|pml)\\{0,4}\" \("
+    + re.escape(shape(b"current value"))
     + rb"|:prm:(?:tl|pml):vlu:"
-)  # fmt: skip
+)
 
 
 def worth(form: bytes) -> int:
