@@ -192,6 +192,57 @@ _NO_HOST = re.compile(
 )
 
 
+#: What some tools put before all lines: the line's number (less -N, editors), a bar, a word or a host with a colon,
+#: columns (CloudWatch: the group, the stream, the milliseconds, and once more behind the line).
+_FRAME = re.compile(
+    r" {0,8}(?:(?P<number>\d{1,9}) {1,2}|(?P<label>\||[A-Za-z][\w.-]{0,60}:"
+    r"|[\w.-]{1,120}/default/[0-9a-f]{8,40}(?= )|(?:(?=[^\t]{0,200}[A-Za-z/])[\w./:$\[\]-]{1,200}\t){1,3})"
+    r" ?(?:\d{13}\t)?)"
+)
+_FRAME_END = re.compile(r"\t\d{13}\Z")
+#: How a line of a runtime begins, where nothing stands before it.
+_BEGIN = re.compile(
+    r"\[|\S{1,253}:\d{1,10}:-?\d{1,10} \[|[NR]CCL |Host \d|libfabric provider: |MPI startup|mpirun |mpiexec |srun "
+    r"|-{20}"
+)
+_MAX_FRAMES = 1000
+
+
+class _Frames:
+    """Takes away what stands before all lines of a stream: a line's number, or a label.
+
+    Words of messages look so, too. A label is one from the line on in which a runtime's line begins behind it; and as
+    soon as a line has none, nothing is taken away any more.
+    """
+
+    def __init__(self) -> None:
+        self._labels: set[str] = set()
+        self._first_number: int | None = None
+        self._are_on_all_lines = True
+
+    def without(self, line: Line) -> Line:
+        """The line without it and the prefixes behind that."""
+        if not self._are_on_all_lines:
+            return line
+        found = _FRAME.match(line.text)
+        if not found or not self._is_frame(found, line):
+            self._are_on_all_lines = False
+            return line
+        text, rank = peel(_FRAME_END.sub("", line.text[found.end() :]))
+        return line._replace(text=text, rank=line.rank if rank is None else rank)
+
+    def _is_frame(self, found: re.Match[str], line: Line) -> bool:
+        begins = _BEGIN.match(line.text, found.end())
+        if found["number"]:
+            first = int(found["number"]) - line.number
+            if self._first_number is None and (begins or not first):
+                self._first_number = first
+            return first == self._first_number
+        if begins and len(self._labels) < _MAX_FRAMES:
+            self._labels.add(found["label"])
+        return found["label"] in self._labels
+
+
 class HostLabels:
     """Takes a host's name away that stands in front of a stream's lines.
 
@@ -202,6 +253,7 @@ class HostLabels:
     def __init__(self) -> None:
         self._hosts: set[str] = set()
         self._are_on_all_lines = True
+        self._frames = _Frames()
 
     def without(self, line: Line) -> Line:
         """The line without its label and the prefixes behind that."""
@@ -213,7 +265,7 @@ class HostLabels:
             text, rank = peel(line.text[found.end() :])
             line = line._replace(text=text, rank=line.rank if rank is None else rank)
         self._are_on_all_lines &= labels > 0
-        return line
+        return line if labels else self._frames.without(line)
 
     def _is_host(self, name: str, rest: str) -> bool:
         if name in self._hosts:

@@ -312,8 +312,8 @@ def worth_as_row(form: bytes) -> int:
 _HEAD = re.compile(r"\[(?P<host>[^\[\]\s:]{1,253}):(?P<pid>\d{1,10})\] ")
 _BTL = re.compile(
     r"mca: bml: (?:Not u|U)sing (?P<btl>\w{1,40}) btl (?:for send )?to "
-    # A mail may have broken the line before the host.
-    r"\[\[(?P<family>\d{1,10}),(?P<job>\d{1,10})\],(?P<rank>\d{1,9})\](?: on(?: node(?: (?P<node>\S{1,253}))?)?)?"
+    # A mail may have broken the line before the host; a table of values (CSV) ends with a quotation mark.
+    r"\[\[(?P<family>\d{1,10}),(?P<job>\d{1,10})\],(?P<rank>\d{1,9})\](?: on(?: node(?: (?P<node>[^\s\"]{1,253}))?)?)?"
     r"(?: because (?P<better>\w{1,40}) btl has higher exclusivity)?"
 )
 _PMLS = frozenset(("ob1", "ucx", "cm", "yalla", "bfo", "csum"))
