@@ -157,8 +157,41 @@ async def test_from_a_cell_to_the_line_in_its_file(size: tuple[int, int]) -> Non
         await settled(tui)
         assert "Using tcp btl for send to" in tui.screen
         assert tui.row[0] in (40, 42)
-        await tui.press("escape", "escape")
+        await tui.press("M")
+        assert tui.row == ("c[001-002]", "tcp"), "from a line, too"
+        await tui.press("escape", "escape", "escape")
         assert "matrix" in tui.title or "Jobs" in tui.title
+
+
+async def test_the_names_of_the_hosts_stay_when_a_wide_matrix_is_scrolled(tmp_path: Path) -> None:
+    """A ring of TCP among InfiniBand: no host is like another one, and the matrix is wider than the screen."""
+    size = 24
+    rows = [
+        f"[node{host:03}:{5000 + host}] mca: bml: Using {'tcp' if (host - peer) % size in (1, size - 1) else 'openib'} "
+        f"btl for send to [[31337,1],{peer}] on node node{peer:03}\n"
+        for host in range(size)
+        for peer in range(size)
+        if host != peer
+    ]
+    (tmp_path / "ring.log").write_text("".join(rows))
+    app = IbkitApp(open_site(str(FAT_TREE)), page="jobs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        tui = Driver(app, pilot)
+        await settled(tui)
+        await tui.press("o")
+        await tui.type(str(tmp_path / "ring.log"))
+        await tui.press("enter")
+        await settled(tui)
+        await tui.press("M")
+        assert tui.row[0] == "node000"
+        await tui.press(*["right"] * (size - 1))
+        line = next(line for line in tui.lines if "node000" in line and "tcp" in line)
+        assert line.split()[-1] == "tcp", "the last host is the first one's neighbour"
+        await tui.click_at(line.index("node000"), tui.lines.index(line))
+        assert tui.app.screen.table.column == 0
+        await tui.press(*["right"] * 2)
+        line = next(line for line in tui.lines if "node000" in line and "tcp" in line)
+        assert line.split("node000")[1].split()[:3] == ["-", "tcp", "rdma"], "back at the left"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

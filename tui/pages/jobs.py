@@ -174,7 +174,18 @@ class MatrixPage(Page):
         return self._folded
 
 
-class PairsPage(Page):
+class _PartOfJob(Page):
+    """What a job's verdict stands on: the matrix is a key away."""
+
+    part: Part
+    keys = (MATRIX,)
+
+    def press(self, name: str, snapshot: Snapshot, key: Any) -> Outcome:
+        """The job's matrix."""
+        return JobPage(self.part).press(name, snapshot, key)
+
+
+class PairsPage(_PartOfJob):
     """The pairs of hosts of one cell of the matrix."""
 
     name = "pairs"
@@ -210,7 +221,7 @@ class PairsPage(Page):
         return {item.id: item for item in value.evidence} if value else {}
 
 
-class EvidencePage(Page):
+class EvidencePage(_PartOfJob):
     """The lines that one thing stands on."""
 
     name = "evidence"
@@ -235,7 +246,7 @@ class EvidencePage(Page):
         return _evidence(self.part, key)
 
 
-class LinePage(Page):
+class LinePage(_PartOfJob):
     """A line of a log in its file."""
 
     name = "line"

@@ -216,21 +216,33 @@ class LineTable(ScrollView, Painter, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """The header sorts; a row is selected, and opened by a second click."""
         if event.y == 0:
-            slot = self._slot_at(event.x + round(self.scroll_x))
+            slot = self._slot_at(self._scrolled(event.x))
             if slot is not None:
                 self._sort(slot.column)
             return
         place = event.y - 1 + round(self.scroll_y)
         if place < len(self.shown):
             self._move_to(place)
-            slot = self._slot_at(event.x + round(self.scroll_x))
+            slot = self._slot_at(self._scrolled(event.x))
             if slot is not None and self.table is not None and self.table.by_cell:
                 self._choose(slot.column)
             index = self.shown[place]
-            if self.table is not None and self.table.is_handle(index, event.x + round(self.scroll_x) - MARK_WIDTH):
+            if self.table is not None and self.table.is_handle(index, self._scrolled(event.x) - MARK_WIDTH):
                 self.post_message(self.Unfolded(self.table.rows[index].key))
             elif event.chain > 1:
                 self.action_open()
+
+    @property
+    def _pinned(self) -> int:
+        """So many cells at the left stay where they are: the first column of a table of cells, which names the row."""
+        if self.table is None or not self.table.by_cell or not self._slots:
+            return 0
+        width = MARK_WIDTH + self._slots[0].width + GAP
+        return width if 2 * width < self.scrollable_content_region.width else 0
+
+    def _scrolled(self, x: int) -> int:
+        """The place in the whole line of what is at this place on the screen."""
+        return x if x < self._pinned else x + round(self.scroll_x)
 
     def _slot_at(self, x: int) -> Slot | None:
         left = MARK_WIDTH
@@ -283,7 +295,7 @@ class LineTable(ScrollView, Painter, can_focus=True):
             left += slot.width + GAP
         width = next((slot.width for slot in self._slots if slot.column == column), 0)
         room = self.scrollable_content_region.width
-        if left < round(self.scroll_x) or left + width > round(self.scroll_x) + room:
+        if left - self._pinned < round(self.scroll_x) or left + width > round(self.scroll_x) + room:
             self.scroll_to(x=max(0, left + width - room) if left + width > room else 0, animate=False)
         self._forget()
         self.post_message(self.Changed())
@@ -353,8 +365,13 @@ class LineTable(ScrollView, Painter, can_focus=True):
         if y and place >= len(self.shown):
             return Strip([])
         strip = self._row(place) if y else self._header()
-        left = round(self.scroll_x)
-        return strip.crop(left, left + width).adjust_cell_length(width, strip._segments[-1].style)
+        left, pinned = round(self.scroll_x), self._pinned
+        shown = (
+            Strip.join([strip.crop(0, pinned), strip.crop(left + pinned, left + width)])
+            if pinned
+            else (strip.crop(left, left + width))
+        )
+        return shown.adjust_cell_length(width, strip._segments[-1].style)
 
     def _nothing(self, y: int, width: int) -> Strip:
         """Why there is no row, in as many lines as that takes."""
