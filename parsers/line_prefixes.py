@@ -21,7 +21,7 @@ _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 #: missing the host's name has a digit: "libfabric provider: tcp" is no host's.
 _LOGGER = (
     r"(?!MPICH2 |MVAPICH2 )(?:[\w.-]{1,120}|[0-9a-f:]{2,45}) [\w./()-]{1,80}\[\d{1,10}\]: "
-    r"|(?!MPICH2 |MVAPICH2 )(?=[\d.]*[A-Za-z.])(?=[^\s\d]{0,120}\d)[\w.-]{1,120} [\w./()-]{1,80}: "
+    r"|(?!MPICH2 |MVAPICH2 )(?=[\d.]*[A-Za-z.])(?=[^\s\d]{0,120}\d)[\w.-]{1,120} (?!\d{1,7}: )[\w./()-]{1,80}: "
 )
 _LAUNCHERS = (
     # Open MPI --tag-output: [job,rank]<stdout>:, 5.x --output tag: [namespace@job,rank]<stdout>:, tag-detailed: a host

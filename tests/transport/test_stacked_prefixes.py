@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.job_logs import bml_lines, document, judged, nccl_lines, ucx_lines
 from test_corpus import JOBS, NAMES, truth_of
@@ -119,6 +119,7 @@ def wrapped(line: str, stack: list[tuple[str, int]]) -> str:
     return line
 
 
+@example("NCCL version 2.19.3+cuda12.2", [("pals", 0), ("bamboo", 0)])  # a number is no logger's name
 @given(st.sampled_from(LINES), STACKS)
 def test_text_and_rank_of_a_line(line: str, stack: list[tuple[str, int]]) -> None:
     bare = to_line(1, line.encode())
