@@ -38,6 +38,16 @@ class _Group:
         for process in processes:
             self._widen(process.first.order, process.first.line, process.last.line)
 
+    @property
+    def is_openmpis(self) -> bool:
+        """Whether any of them says what only Open MPI's processes do."""
+        return bool(self.families) or any(process.is_openmpis for process in self.processes)
+
+    def has_among_its_lines(self, mark: Mark) -> bool:
+        """Whether a line stands between their first and their last one."""
+        first, last = self.lines.get(mark.order, (mark.line + 1, mark.line))
+        return first <= mark.line <= last
+
     def _widen(self, order: int, first: int, last: int) -> None:
         known = self.lines.get(order, (first, last))
         self.lines[order] = min(known[0], first), max(known[1], last)
@@ -52,16 +62,19 @@ class _Group:
             self._widen(order, first, last)
 
 
-def runs(evidence: Evidence, launches: Sequence[Mark], attempts: Attempts) -> list[Parts]:
-    """The runs in the order of the log.
+def runs(
+    evidence: Evidence, launches: Sequence[Mark], attempts: Attempts, ucx_netmods: Sequence[Mark] = ()
+) -> list[Parts]:
+    """The runs in the order of the log. ``ucx_netmods``: where MPICH's module for UCX speaks.
 
     Two runs have different job families of Open MPI, or a process each with the same host and pid, or a launcher's
-    command line between all their lines, or are different attempts of a job, or have tables of other hosts and ranks.
+    command line between all their lines, or are different attempts of a job, or have tables of other hosts and ranks,
+    or one is Open MPI's and the other one UCX's under MPICH.
     Where lines of several runs are interleaved they are taken for one, unless every process tells its job family.
     What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
     commands = Launches(launches)
-    groups = _groups(evidence.processes, commands, attempts, by_family=_are_told_apart(evidence))
+    groups = _groups(evidence.processes, commands, attempts, ucx_netmods, by_family=_are_told_apart(evidence))
     if not groups:
         return _by_table(evidence)
     if len(groups) == 1:
@@ -91,7 +104,14 @@ def _are_told_apart(evidence: Evidence) -> bool:
     return not has_more and all(process.family is not None for process in evidence.processes)
 
 
-def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts, *, by_family: bool) -> list[_Group]:
+def _groups(
+    processes: list[MpiProcess],
+    launches: Launches,
+    attempts: Attempts,
+    ucx_netmods: Sequence[Mark],
+    *,
+    by_family: bool,
+) -> list[_Group]:
     sets: dict[int | None, list[int]] = {}
     for number, process in enumerate(processes):
         sets.setdefault(process.family if by_family else None, []).append(number)
@@ -116,7 +136,14 @@ def _groups(processes: list[MpiProcess], launches: Launches, attempts: Attempts,
     for group in sorted(
         map(_Group, by_root.values()), key=lambda g: min((o, first) for o, (first, _) in g.lines.items())
     ):
-        same = next((other for other in found if not _are_apart(other, group, launches, attempts)), None)
+        same = next(
+            (
+                other
+                for other in found
+                if not _are_apart(other, group, launches, attempts) and not _are_two_mpis(other, group, ucx_netmods)
+            ),
+            None,
+        )
         if same is None and len(found) < MAX_RUNS:
             found.append(group)
         else:
@@ -130,6 +157,17 @@ def _are_apart(one: _Group, other: _Group, launches: Launches, attempts: Attempt
     if one.keys & other.keys:
         return True
     return launches.separate(one.span, other.span) or attempts.are_apart(one.first, other.first)
+
+
+def _are_two_mpis(one: _Group, other: _Group, ucx_netmods: Sequence[Mark]) -> bool:
+    """Whether one is Open MPI's, and of the other one only UCX speaks in a file in which MPICH's module for UCX does,
+    but not among the first one's lines.
+    """
+    if one.is_openmpis == other.is_openmpis:
+        return False
+    openmpi, ucx = (one, other) if one.is_openmpis else (other, one)
+    speaking = [mark for mark in ucx_netmods if mark.order in ucx.lines]
+    return bool(speaking) and not any(openmpi.has_among_its_lines(mark) for mark in speaking)
 
 
 def _nearest(groups: list[_Group], launches: Launches, mark: Mark) -> int:

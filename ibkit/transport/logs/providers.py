@@ -121,6 +121,10 @@ class Evidence:
         """What MPICHs were built for, or which network module of theirs speaks."""
         return [fact.device for fact, _ in self.facts if isinstance(fact, Build) and fact.device]
 
+    def ucx_netmods(self) -> list[Mark]:
+        """Where MPICH's module for UCX speaks."""
+        return [mark for fact, mark in self.facts if isinstance(fact, Build) and fact.device == "ch4:ucx"]
+
     def ranks_in_table(self) -> int | None:
         """How many ranks the tables of ranks list; None where there is none, or where two runs may have theirs."""
         rows = [fact.rank for fact, _ in self.facts if isinstance(fact, RankPlace) and not _is_nic_only(fact)]

@@ -340,7 +340,7 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     elif heap.providers.facts:
         layers += _named_layers(heap, known, attempts, book)
     if not layers and heap.is_mpi_spoken() and not ucx_words:
-        parts = runs(heap.mpi, heap.launches, attempts)
+        parts = runs(heap.mpi, heap.launches, attempts, heap.providers.ucx_netmods())
         size = known if known.ranks is not None else known._replace(ranks=heap.providers.ranks_in_table())
         versions = _versions(heap, [all_lines_of(part) for part in parts], parts, attempts)
         for number, (part, own) in enumerate(zip(parts, versions, strict=True), 1):
@@ -371,8 +371,9 @@ def _named_layers(heap: _Heap, known: Known, attempts: Attempts, book: Book) -> 
         return providers.layers(groups, told, context, book)
     named = [group for group in groups if group.is_own_word]
     headers = heap.providers.headers
-    has_netmod = "ch4:ucx" in heap.providers.devices()
-    both = kept(named, runs(heap.mpi, heap.launches, attempts), heap.launches, headers, has_ucx_netmod=has_netmod)
+    netmods = heap.providers.ucx_netmods()
+    parts = runs(heap.mpi, heap.launches, attempts, netmods)
+    both = kept(named, parts, heap.launches, headers, has_ucx_netmod=bool(netmods))
     if not both.groups:
         return []
     launches = Launches(heap.launches)
