@@ -43,6 +43,7 @@ _JOB_MARKS = (
     r"\bNCCL (?:INFO|WARN|TRACE) |\bNCCL version \d|\b\S{1,80}:\d+:\d+ \[\d+\] (?:INFO|WARN) ",
     r"\bUCX {1,2}(?:FATAL|ERROR|WARN|DIAG|INFO|DEBUG|TRACE|REQ|DATA|ASYNC|FUNC|POLL) ",
     r"\[\d{9,11}\.\d{3,9}\] \[\S{1,80}:\d+ {0,9}:",  # UCX's tables
+    r"\bcfg#\d+ tag\(|\bTransport retry count exceeded on \S",  # UCX without heads
     r"# Memory domain: |# UCP endpoint",  # ucx_info
     r"\[[\w.-]{1,80}:\d{2,9}\] ",  # Open MPI's own lines
     r"\bhelp-mpi-|\bOpen MPI v?\d|\(Open MPI\) \d|\bopen-mpi\b|MPI processes? |Data for JOB \[",
@@ -54,7 +55,7 @@ _JOB_MARKS = (
     r"\[Gloo\] Rank |\bMVAPICH2|\bGloo connectFullMesh ",
     r"\bOFI fi_getinfo\(\) failure|\bNo valid libfabric provider|\bOFI addrinfo\(\) failed",  # MPICH
     r"\bMPICH CH4 OFI netmod using ",
-    r"\bFatal error in (?:P?MPI|internal|MPIR)_Init(?:_thread)?: |\bMPICH Version:\s",
+    r"\bFatal error in (?:P?MPI|internal|MPIR)_\w{1,40}: |\bMPICH Version:\s",
     r"\bmpi(?:run|exec)(?:\.hydra)? [^\n]{0,300}?-(?:n|np|H|host|hosts|hostfile|x|mca|genv) ",
     r"\bOpenFabrics device found|PSM2 no hfi units are active|\btmi: tmi_\w{1,20}: error",
     r"/gloo/(?:transport|rendezvous|common)/|\bUsing ibverbs device=|\bhorovod(?:run |/common/)",
@@ -69,7 +70,7 @@ _JOB_WORDS = (
     "NCCL", "INFO ", "WARN ", "UCX ", "] ", "# Memory domain: ", "# UCP endpoint", "help-mpi-", "Open MPI", "open-mpi",
     "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
     "provider: ", "MVAPICH2", "Gloo", "][", "ORTE ", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
-    "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::",
+    "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::", "cfg#", "retry count",
     "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability", "MCA ",
     "==== UCX", "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
 )  # fmt: skip
