@@ -26,8 +26,8 @@ NOBODYS = re.compile(
     re.IGNORECASE,
 )
 _NAME = r"([A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,9})"
-#: Where a message comes from, as Open MPI prints it: file, line, function.
-_CODE = r"[\w-]{1,99}\.(?:c|cc|cpp|h):\d{1,9}:[A-Za-z_]"
+#: Where a message comes from, as Open MPI and DeepSpeed print it: file, line, function.
+_CODE = r"[\w-]{1,99}\.(?:c|cc|cpp|h|py):\d{1,9}:[A-Za-z_]"
 #: Prefixes and lines of runtimes that hold nothing but a host there.
 _SURELY = re.compile(
     rf"(?<![\w.]){_NAME}:\d+:\d+ \[\d+\] |\[(?!{_CODE}){_NAME}:\d+(?: *:\w+)?\]|Host \d+ \[{_NAME}\] ranks"
