@@ -250,6 +250,8 @@ def learnt(log: str = "", name: str = "job.out", **outputs: str) -> set[str]:
         ("USER=bob", {"bob"}),
         ("from host memory (rc_mlx5/mlx5_0:1) on node which [mlx5_0:1]", set()),
         ("[0] mlx5_0:1/IB, tcp/eth0:1 [ib0:1] NET/Socket", set()),
+        ("[c5-1][[30211,1],0][btl_tcp_frag.c:241:mca_btl_tcp_frag_recv] mca_btl_tcp_frag_recv: readv failed", set()),
+        ("[2026-02-08 22:59:18,790] [INFO] [launch.py:139:main] 0 NCCL_IB_DISABLE=1", set()),
     ],
 )
 def test_names_in_logs(text, names):
