@@ -11,14 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
+from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.line_sieve import BLOCK_BYTES, Sieve
 from ibkit.parsers.log_lines import BULK, CONTEXT, Stream
 from ibkit.parsers.seen_lines import Memory
+
+if TYPE_CHECKING:
+    from ibkit.parsers.bulk_sieve import BulkSieve
 
 #: A line that has no end within this many bytes is cut.
 MAX_UNENDED_BYTES = 1 << 18
 #: From here on (bytes) the time that it takes to import numpy is saved by it.
 LARGE_BYTES = 64 << 20
+#: A block is taken to be like its start (bytes).
+_START_BYTES = 1 << 12
 #: Different facts of bulk lines, see Scanner.
 MAX_FACTS = 200_000
 
@@ -51,7 +57,8 @@ class Scanner:
         self.problems: list[Problem] = []
         self._stream = stream
         self._fact = fact
-        self._sieve = Sieve(worths)
+        self._worths = worths
+        self._sieve: Sieve | BulkSieve = Sieve(worths)
         self._facts: set[Hashable] = set()
         self._seen = Memory()
 
@@ -59,11 +66,18 @@ class Scanner:
         for block, end in self._blocks():
             if end == _DROPPED:
                 self._long_line(self.lines + 1)
-            if self.size > LARGE_BYTES:
-                self._sieve.expect_much()
+            if self.size > LARGE_BYTES or block.count(b"\n", 0, _START_BYTES) > _START_BYTES // 2:
+                self._expect_much()
             yield from self._telling(block)
             if end == _CONTINUED:
                 self.lines -= 1
+
+    def _expect_much(self) -> None:
+        """From now on look at blocks as it is best for large logs, and for what another sieve has left of one."""
+        if isinstance(self._sieve, Sieve):
+            from ibkit.parsers.bulk_sieve import BulkSieve
+
+            self._sieve = BulkSieve(self._worths)
 
     def _telling(self, block: bytes) -> Iterator[tuple[int, bytes]]:
         first = self.lines + 1

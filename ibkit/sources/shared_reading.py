@@ -1,7 +1,7 @@
 """A large log is looked through by several processes.
 
 Each takes parts of the file in turn, reads them itself and gives them back with the lines empty that can say nothing
-new (``parsers/line_sieve``): numbers and order of the lines stay, and whoever reads the stream finds the same lines
+new (``parsers/bulk_sieve``): numbers and order of the lines stay, and whoever reads the stream finds the same lines
 telling as in the file. A line that a process knows was let through by it before, in an earlier part, and the parts come
 back in the order in which they stand in the file. Where a line is cut by a part's end, both halves are given back as
 they are.
@@ -30,8 +30,8 @@ PARTS_AHEAD = 8
 #: Each takes some 45 MiB of memory.
 MAX_WORKERS = 3
 _NUMBER_BYTES = 8
-#: numpy starts a thread for each core, and needs none.
-_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+#: How many threads numpy starts: one for each core, and needs none.
+_THREADS = "OPENBLAS_NUM_THREADS"
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _CHILD = "import sys; sys.path.insert(0, sys.argv[1]); from ibkit.sources.shared_reading import main; main()"
 
@@ -165,7 +165,6 @@ def _forked(descriptor: int) -> tuple[_Process, IO[bytes], IO[bytes]]:
             for number in (signal.SIGTERM, signal.SIGHUP):  # what is to be done then is not this one's
                 signal.signal(number, signal.SIG_DFL)
             _close_others(asked, given, descriptor)
-            os.environ.update(_ENVIRONMENT)
             _serve(descriptor, os.fdopen(asked, "rb"), os.fdopen(given, "wb"))
         finally:
             os._exit(0)
@@ -196,7 +195,7 @@ def _started(descriptor: int) -> tuple[_Process, IO[bytes], IO[bytes]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         pass_fds=(descriptor,),
-        env={**os.environ, **_ENVIRONMENT},
+        env={**os.environ, _THREADS: "1"},
     )
     return process, cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
 
@@ -206,9 +205,22 @@ def _workers(descriptor: int) -> list[_Worker]:
     cores = len(os.sched_getaffinity(0))
     workers: list[_Worker] = []
     if cores > 1 and sys.executable:
+        _import_sieve()  # copies of this process have it, then
         with suppress(OSError):  # no more processes or memory: those that there are
             workers.extend(_Worker(descriptor) for _ in range(min(cores, MAX_WORKERS)))
     return workers
+
+
+def _import_sieve() -> None:
+    """Without a thread, so that this process can still be copied."""
+    was = os.environ.get(_THREADS)
+    os.environ[_THREADS] = "1"
+    try:
+        import ibkit.parsers.bulk_sieve  # noqa: F401
+    finally:
+        del os.environ[_THREADS]
+        if was is not None:
+            os.environ[_THREADS] = was
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:
@@ -231,12 +243,11 @@ def main() -> None:
 
 
 def _serve(descriptor: int, asked: IO[bytes], given: IO[bytes]) -> None:
+    from ibkit.parsers.bulk_sieve import BulkSieve
     from ibkit.parsers.job_log import worths
-    from ibkit.parsers.line_sieve import Sieve
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides
-    sieve = Sieve(worths)
-    sieve.expect_much()
+    sieve = BulkSieve(worths)
     while len(numbers := asked.read(2 * _NUMBER_BYTES)) == 2 * _NUMBER_BYTES:
         start, length = (int.from_bytes(part, "little") for part in (numbers[:_NUMBER_BYTES], numbers[_NUMBER_BYTES:]))
         text = sieve.sift(_read(descriptor, start, length))

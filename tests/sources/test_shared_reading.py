@@ -22,9 +22,9 @@ from support import large_jobs
 
 from ibkit.errors import UnreadableInput
 from ibkit.export.mpi import mpi_document
-from ibkit.parsers import line_sieve, log_scanner
+from ibkit.parsers import bulk_sieve, log_scanner
+from ibkit.parsers.bulk_sieve import BulkSieve
 from ibkit.parsers.job_log import worths
-from ibkit.parsers.line_sieve import Sieve
 from ibkit.sources import log_streams, shared_reading
 from ibkit.sources.shared_reading import SharedReading
 from ibkit.transport.logs.job import open_job
@@ -38,7 +38,7 @@ class Here:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._sieve = Sieve(worths)
+        self._sieve = BulkSieve(worths)
         self._asked: deque[tuple[int, int]] = deque()
 
     def ask(self, start: int, length: int) -> None:
@@ -74,7 +74,7 @@ def answer(target: str | Path) -> str:
 
 def test_all_recorded_logs_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_streams, "HEAD_BYTES", 64)  # what is behind it is shared
-    monkeypatch.setattr(line_sieve, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(bulk_sieve, "BLOCK_BYTES", 300)
     targets = [
         (entry / json.loads((entry / "truth.json").read_text("utf-8"))["target"]).resolve()
         for entry in sorted(JOBS.iterdir())
@@ -280,8 +280,8 @@ def test_what_is_written_in_the_meantime_is_read_and_what_is_cut_away_is_not(tmp
 def test_lines_are_empty_or_as_they_were(lines: list[bytes], end: bytes, block: int) -> None:
     text = end.join(lines)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_sieve, "BLOCK_BYTES", block)
-        sifted = Sieve(worths).sift(text)
+        patch.setattr(bulk_sieve, "BLOCK_BYTES", block)
+        sifted = BulkSieve(worths).sift(text)
     before, after = text.split(b"\n"), sifted.split(b"\n")
     assert len(before) == len(after)
     assert (after[0], after[-1]) == (before[0], before[-1])

@@ -1,0 +1,143 @@
+"""``line_sieve`` for large logs: the lines of a block are looked at all at once, as numpy's arrays.
+
+A block and its shapes have the same lines, one for one. A line is an object of Python's only where its shape is told
+for the first time, and where it may say something new; all others are a place, a length and two fingerprints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ibkit.parsers.erased import TYPE_CHECKING
+from ibkit.parsers.fingerprints import PADDING, Hash, Seen, Table, stretches
+from ibkit.parsers.line_sieve import TIMED, Candidate, Clock, Shapes, digits_as_zeros, without_inner_times
+from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, ONCE, shape
+
+if TYPE_CHECKING:
+    from ibkit.parsers.fingerprints import Places, Prints, Worths
+
+#: Looked at at once (bytes): what is made of it stays in a core's cache, and the calls of numpy are few.
+BLOCK_BYTES = 1 << 19
+#: More than what is made of a block at any time, and less than the largest piece that the C library goes by.
+_LARGEST_BYTES = 16 << 20
+#: Of the tables of shapes (half a MiB) and of lines that were seen (8 MiB).
+_SHAPE_BITS, _SEEN_BITS = 16, 19
+_NEWLINE = ord("\n")
+_END = b"\n" + PADDING
+
+
+class BulkSieve:
+    """What ``line_sieve.Sieve`` is, in 10 MiB however many lines there are."""
+
+    def __init__(self, worths: Callable[[list[bytes]], list[int]]) -> None:
+        self._shapes = Shapes(worths)
+        self._is_empty_nothing = worths([b""]) == [IGNORE]
+        self._hash = Hash()
+        self._worths = Table(_SHAPE_BITS)
+        self._seen = Seen(_SEEN_BITS)
+        self._clock = Clock()
+        # Once a piece of this size was given back, the C library keeps smaller ones for the next time, where it would
+        # have had each array's pages anew of the kernel (mallopt(3), M_MMAP_THRESHOLD): half as much time again.
+        bytes(_LARGEST_BYTES)
+
+    def candidates(self, block: bytes) -> tuple[int, list[Candidate]]:
+        """How many lines the block has, and those of them that may say something new, in order."""
+        count, places, worths = self._telling(shape(block) + _END)
+        if not len(places):
+            return count, []
+        text = block + _END
+        starts, ends = _lines(text)
+        starts, ends = starts[places], ends[places]
+        keys = starts + self._widths_of_times(text, starts, ends)
+        prints = self._hash.prints(text, keys, ends - keys)
+        fresh = self._seen.places_of_others(prints)
+        rows = np.stack((worths, places, starts, keys, ends), axis=1)[fresh]
+        is_timed = rows[:, 0] == TIMED
+        self._seen.add(prints[fresh[~is_timed & (rows[:, 0] != CONTEXT)]])
+        found = [
+            (place, text[start:end], text[key:end], worth) for worth, place, start, key, end in rows[~is_timed].tolist()
+        ]
+        if is_timed.any():
+            found = sorted([*found, *self._new_without_inner_times(text, rows[is_timed])])
+        return count, found
+
+    def sift(self, text: bytes) -> bytes:
+        """A part of a log with each line that is no candidate empty. Left as they are: the first and the last line,
+        which may be cut, very long ones, and blocks with lines between carriage returns.
+        """
+        at, last = text.find(b"\n") + 1, text.rfind(b"\n") + 1
+        parts = [text[:at]]
+        while at < last:
+            end = text.rfind(b"\n", at, at + BLOCK_BYTES) + 1
+            if end:
+                parts.append(self._sift_block(text[at:end]))
+            else:
+                end = text.find(b"\n", at) + 1
+                parts.append(text[at:end])
+            at = end
+        return b"".join([*parts, text[last:]])
+
+    def _sift_block(self, block: bytes) -> bytes:
+        """The same of whole lines."""
+        if b"\r" in block:
+            block, was = block.replace(b"\r\n", b"\n"), block
+            if b"\r" in block:
+                return was
+        count, found = self.candidates(block[:-1])
+        parts: list[bytes] = []
+        next_place = 0
+        for place, line, _, _ in found:
+            parts += (b"\n" * (place - next_place), line)
+            next_place = place
+        return b"".join([*parts, b"\n" * (count - next_place)])
+
+    def _telling(self, shapes: bytes) -> tuple[int, Places, Worths]:
+        """How many lines there are, the places of those whose shape is worth anything, and what they are worth."""
+        starts, ends = _lines(shapes)
+        lengths = ends - starts
+        places = np.flatnonzero(lengths) if self._is_empty_nothing else np.arange(len(lengths))
+        if len(places) < len(lengths):
+            starts, lengths = starts[places], lengths[places]
+        prints = self._hash.prints(shapes, starts, lengths)
+        worths, others = self._worths.numbers(prints)
+        if len(others):
+            worths[others] = self._learn(shapes, starts[others], lengths[others], prints[others])
+        telling = np.flatnonzero(worths)
+        return len(ends), places[telling], worths[telling]
+
+    def _learn(self, shapes: bytes, starts: Places, lengths: Places, prints: Prints) -> Worths:
+        forms = [shapes[at : at + length] for at, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+        worths = np.array(self._shapes.worths(forms), np.uint8)
+        self._worths.put(prints, np.where(worths == ONCE, IGNORE, worths))  # of ONCE no other block's lines are wanted
+        return worths
+
+    def _widths_of_times(self, text: bytes, starts: Places, ends: Places) -> Places | int:
+        """How much of each line is the time in front of it."""
+        form = self._clock.form(text[starts[0] : ends[0]])
+        width = len(form)
+        if not width:
+            return 0
+        heads = digits_as_zeros(stretches(text, width)[starts].tobytes())
+        if heads == form * len(starts):
+            return width
+        rows = np.frombuffer(heads, np.uint8).reshape(len(starts), width)
+        return np.where((rows == np.frombuffer(form, np.uint8)).all(axis=1), width, 0)
+
+    def _new_without_inner_times(self, text: bytes, rows: Places) -> list[Candidate]:
+        """Those that are not known without the times inside of them, either."""
+        keys = without_inner_times([text[key:end] for key, end in rows[:, 3:].tolist()])
+        prints = self._hash.of_lines(keys)
+        fresh = self._seen.places_of_others(prints)
+        self._seen.add(prints[fresh])
+        return [(rows[at, 1].item(), text[rows[at, 2] : rows[at, 4]], keys[at], KEEP) for at in fresh]
+
+
+def _lines(text: bytes) -> tuple[Places, Places]:
+    """Where each line starts and ends in a text that ends with _END."""
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE)[: -len(PADDING)]
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    starts[1:] = ends[:-1] + 1
+    return starts, ends
