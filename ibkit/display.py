@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-#: C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates, and what XML refuses.
-_UNSAFE = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+#: Spaces of other widths (Unicode's category Zs): Python calls them not printable, and they are harmless.
+_SPACES = frozenset("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000")
 #: What a spreadsheet takes for the beginning of a formula, and the numbers that begin so.
 _FORMULA = ("=", "+", "-", "@")
 _NUMBER = r"[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
@@ -14,16 +14,19 @@ _FIELD_CHARS = 4096
 
 
 def clean(text: str, limit: int = 200) -> str:
-    r"""One line of printable text; controls become ``\xNN``, what is over ``limit`` characters becomes ``...``.
+    r"""One line of printable text: what is not becomes ``\xNN`` or ``\uNNNN``, what is over ``limit`` a ``...``.
+
+    Not printable is what ``repr`` escapes: controls, line separators, lone surrogates, what XML refuses; and Unicode's
+    format characters, which turn text round or have no width, so that two names that differ look alike.
 
     >>> clean("sw\x1b[31m1")
     'sw\\x1b[31m1'
     """
     if len(text) > limit:
         text = text[: limit - 3] + "..."
-    if text.isprintable():  # all of _UNSAFE is not, and most texts never need the pattern compiled
+    if text.isprintable():
         return text
-    return re.sub(_UNSAFE, _escaped, text)
+    return "".join(char if char.isprintable() or char in _SPACES else _escaped(char) for char in text)
 
 
 def csv_field(value: object, text: str | None = None) -> str:
@@ -56,8 +59,7 @@ def first_few(texts: Iterable[str], limit: int = 5) -> str:
     return ", ".join(texts[:limit]) + more
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found.group()
+def _escaped(character: str) -> str:
     if "\udc80" <= character <= "\udcff":  # a byte of a file's name, where the locale has no letter for it
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()

@@ -45,10 +45,10 @@ RAW_READERS = [name for name, (_, sample) in READERS.items() if sample]
 #: Those that read a capture.
 CAPTURE_READERS = [name for name, (words, _) in READERS.items() if "--from" in words]
 
-#: C0 but for line breaks and tabs, DEL, C1, and what turns the direction of text.
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+#: C0 but for line breaks and tabs, DEL, C1, and what turns the direction of text or has no width.
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 SECONDS = 60
-EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202esw\x00"
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u061c\u200bsw\x00"
 
 
 def ibkit(*words: object, seconds: float = SECONDS, stdin: bytes = b"", **variables: str) -> tuple[int, str, str]:

@@ -56,8 +56,8 @@ class Patience:
 
 
 def note(text: str) -> None:
-    """A line of narration on stderr."""
-    print(f"ibkit: {text}", file=sys.stderr)
+    """A line of narration on stderr. Whatever names it holds, it is made safe here."""
+    print(f"ibkit: {clean(text, 2000)}", file=sys.stderr)
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,19 @@ def test_hostile_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         assert not any(character in out + err for character in "\x1b\u202e")
     made = document(capsys, TREE, str(tmp_path / "t"), status=1)
     assert made["changes"][0]["after"] == evil, "data keeps it raw"
+
+
+def test_hostile_names_of_hosts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The reason why hosts are not compared names them."""
+    evil = "c001\x1b[2J\x9b31m\u202e"
+    shutil.copytree(FAT_TREE, tmp_path / "c")
+    manifest = json.loads((tmp_path / "c/manifest.json").read_text())
+    manifest["hosts"][0]["name"] = evil
+    (tmp_path / "c/manifest.json").write_text(json.dumps(manifest))
+    status, out, err = run(capsys, FAT_TREE, str(tmp_path / "c"))
+    assert status == 3
+    assert "now host c001\\x1b[2J\\x9b31m\\u202e" in err
+    assert not any(character in out + err for character in "\x1b\x9b\u202e")
 
 
 def test_it_is_the_same_twice(capsys: pytest.CaptureFixture[str], changed: str) -> None:
