@@ -97,6 +97,8 @@ _PASTED = (
     r" {0,8}\d{1,9}\t",
     # the source of a page of a mail archive
     r"</?(?:p|pre|br|code|span|div|ul|ol|li)(?: [^<>]{0,80})?/?>",
+    # ctest -V, behind the test's number
+    r"Test command: (?=\S)",
 )
 #: These stand in front of a line in any combination. Its groups tell the rank.
 _PREFIX = re.compile("|".join((*_LAUNCHERS, *_TIMES, *_LOGGERS, *_COLLECTORS, *_PASTED)))
@@ -143,7 +145,13 @@ def peel(text: str) -> tuple[str, int | None]:
     >>> peel("2024-05-01T10:00:00.123Z [1,3]<stdout>:n01:17:18 [0] NCCL INFO x")
     ('n01:17:18 [0] NCCL INFO x', 3)
     """
-    rank = None
+    text, ranks = _peeled(text)
+    return text, ranks[-1][1] if ranks else None
+
+
+def _peeled(text: str) -> tuple[str, list[tuple[str, int]]]:
+    """The text, and the ranks that prefixes told, the innermost one last, each with its prefix's group."""
+    ranks = []
     if not text.isascii():
         text = text.translate(_TYPESET)
     if "&" in text:
@@ -164,9 +172,9 @@ def peel(text: str) -> tuple[str, int | None]:
         if not found or not found.end():
             break
         if found.lastgroup is not None:
-            rank = int(found[found.lastgroup])
+            ranks.append((found.lastgroup, int(found[found.lastgroup])))
         text = text[found.end() :]
-    return text, rank
+    return text, ranks
 
 
 def without_bullet(line: Line) -> Line | None:
@@ -243,8 +251,39 @@ class _Frames:
         return found["label"] in self._labels
 
 
+#: Behind ``3: `` ctest tells what it runs.
+_TEST_COMMAND = re.compile(r"\d{1,7}: Test command: ")
+#: The group of the prefix that is a number and a colon.
+_NUMBER = "srun"
+
+
+class _Numbers:
+    """Whether ``3: `` in front of a stream's lines is a rank (srun -l) or a test (ctest -V, which counts from 1).
+
+    It is a rank from the line on by which rank 0 is there. Where ctest tells a test's command, or a number has another
+    one behind it, the first of them is none.
+    """
+
+    def __init__(self) -> None:
+        self._have_first = False
+        self._are_tests = False
+
+    def checked(self, line: Line) -> Line:
+        """The line, without a rank that may be a test's number."""
+        if f"{line.rank}: " not in line.raw:
+            return line
+        _, ranks = _peeled(line.raw)
+        if not ranks or ranks[-1] != (_NUMBER, line.rank):
+            return line
+        numbers = sum(1 for group, _ in ranks if group == _NUMBER)
+        self._are_tests |= numbers > 1 or _TEST_COMMAND.search(line.raw) is not None
+        is_test = self._are_tests and numbers == 1
+        self._have_first |= line.rank == 0 and not is_test
+        return line if self._have_first and not is_test else line._replace(rank=None)
+
+
 class HostLabels:
-    """Takes a host's name away that stands in front of a stream's lines.
+    """Takes a host's name away that stands in front of a stream's lines, and a rank that may be another number.
 
     Other words look so, too. A name is a host's from the line on that names it again; and as long as no line was
     without one, if it has a digit.
@@ -254,9 +293,12 @@ class HostLabels:
         self._hosts: set[str] = set()
         self._are_on_all_lines = True
         self._frames = _Frames()
+        self._numbers = _Numbers()
 
     def without(self, line: Line) -> Line:
         """The line without its label and the prefixes behind that."""
+        if line.rank is not None:
+            line = self._numbers.checked(line)
         labels = 0
         while labels < _MAX_LABELS and (found := _HOST.match(line.text)):
             if not self._is_host(found["name"] or found["bracketed"], line.text[found.end() : found.end() + _SIGHT]):
