@@ -52,7 +52,7 @@ def entries_of_document(data: str, now: float) -> tuple[list[Entry], list[Proble
     for index, row in enumerate(rows):
         try:
             entries.append(_entry_of(row, now))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, OverflowError, KeyError, AttributeError) as error:
             problems.append(Problem("bad-entry", f"entries[{index}] is left out: {type(error).__name__} {error}"[:200]))
     return entries, problems
 
@@ -86,7 +86,7 @@ def _entry_of(row: Any, now: float) -> Entry:
         address,
         row["via"][:20] or IMPORT,
         None if gid is None else Gid.parse(gid),
-        int(now) - max(0, age),
+        int(now) - min(max(0, age), int(now)),
         None if prefix is None else int(prefix.replace(":", ""), 16) & (1 << 64) - 1,
         None if pkey is None else PKey(int(pkey, 16) & 0xFFFF),
         str(row["detail"])[:500],
@@ -105,5 +105,7 @@ def _path_of(row: dict[str, Any]) -> PathRecord:
             raise ValueError(f"{name} is no number that it can have")
     for name in ("rate_gbps", "life_seconds"):
         values[name] = None if values[name] is None else float(values[name])
+        if values[name] is not None and not 0 <= values[name] < float("inf"):
+            raise ValueError(f"{name} is no number that it can have")
     values["reversible"] = None if values["reversible"] is None else bool(values["reversible"])
     return PathRecord(**values)

@@ -20,11 +20,13 @@ from ibkit.model.ids import Gid, PKey
 from ibkit.model.path_record import PathRecord, code_of_mtu, code_of_rate
 from ibkit.model.resolution import ACM, FABRIC, GIDS, HOSTS, IBARR, NEIGHBOURS, SA
 from ibkit.parsers import acm_addr, acm_hosts, acm_opts, acm_routes
+from ibkit.parsers.acm_file import fits
 from ibkit.parsers.acm_routes import Route, RouteBlock
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
 from ibkit.resolve.gids import alias_lid, is_ip_gid
 from ibkit.resolve.nodes import Port
+from ibkit.resolve.queries import cache_key, host_name, read_query
 from ibkit.resolve.view import View
 
 HOSTS_NAME, ADDR_NAME, OPTS_NAME, ROUTE_NAME = (
@@ -58,14 +60,16 @@ def export(
     files = {HOSTS_NAME: acm_hosts.write(_keys(view, entries, now, problems))}
     blocks = _route_blocks(view, routes, problems)
     if blocks:
-        files[ROUTE_NAME] = acm_routes.write(blocks)
+        try:
+            files[ROUTE_NAME] = acm_routes.write(blocks)
+        except ValueError as error:  # what a broken subnet says of its LIDs
+            problems.append(Problem("bad-routes", f"there is no {ROUTE_NAME}: {error}"))
     own = _own_names(view)
-    if own:
-        files[ADDR_NAME] = acm_addr.write(own)
+    if isinstance(own, str):
+        problems.append(Problem("no-own-port", f"there is no {ADDR_NAME}: {own}; `ib_acme -A` makes one on each host"))
     else:
-        text = f"there is no {ADDR_NAME}: this host has no active InfiniBand port to name"
-        problems.append(Problem("no-own-port", f"{text}; `ib_acme -A` makes one on each host"))
-    files[OPTS_NAME] = acm_opts.write(_settings(folder, with_routes=bool(blocks)))
+        files[ADDR_NAME] = acm_addr.write(own)
+    files[OPTS_NAME] = acm_opts.write(_settings(folder, with_routes=ROUTE_NAME in files))
     return Exported(files, tuple(problems))
 
 
@@ -100,7 +104,7 @@ def best(entries: Iterable[Entry], now: float) -> Iterator[tuple[str, Entry | No
     by_address: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.gid is not None and entry.state(now) not in (NEGATIVE, OLD):
-            by_address.setdefault(entry.address, []).append(entry)
+            by_address.setdefault(_key(entry.address) or entry.address, []).append(entry)
     for address, told in sorted(by_address.items()):
         told.sort(key=lambda entry: (_rank(entry), -entry.learned))
         first = told[0]
@@ -109,16 +113,25 @@ def best(entries: Iterable[Entry], now: float) -> Iterator[tuple[str, Entry | No
         yield address, first if same or len(rivals) == 1 else None, told
 
 
+def _key(address: str) -> str | None:
+    """The address or name in its one spelling, for imported files may have others; None where it is neither."""
+    return cache_key(read_query(address)) or host_name(address)
+
+
 def _rank(entry: Entry) -> int:
     return _TRUST.index(entry.via) if entry.via in _TRUST else len(_TRUST)
 
 
 def _keys(view: View, entries: Sequence[Entry], now: float, problems: list[Problem]) -> Iterator[tuple[str, int]]:
     """Keys and GIDs of the hosts file: only what is settled, fresh, InfiniBand's, and there as far as can be seen."""
-    old = {entry.address for entry in entries if entry.gid is not None and entry.state(now) == OLD}
+    old = {
+        _key(entry.address) or entry.address for entry in entries if entry.gid is not None and entry.state(now) == OLD
+    }
     for address, entry, told in best(entries, now):
         old.discard(address)
-        if entry is None or entry.gid is None:
+        if _key(address) is None:
+            problems.append(Problem("bad-key", f"{address} is left out: it is no address and no name of a host"))
+        elif entry is None or entry.gid is None:
             sides = "; ".join(f"{one.via} says {one.gid}" for one in told[:4])
             problems.append(Problem("sources-differ", f"{address} is left out: {sides}"))
         elif is_ip_gid(entry.gid):
@@ -144,13 +157,19 @@ def _is_gone(view: View, gid: Gid) -> bool:
     return view.is_own_subnet(gid.subnet_prefix) is True and view.nodes.by_guid(gid.guid) is None
 
 
-def _own_names(view: View) -> list[tuple[str, str, int, int | None]]:
-    """As ``ib_acme -A`` names a host's ports: the host is the first one, and HOST-1, HOST-2 ... are each of them."""
+def _own_names(view: View) -> list[tuple[str, str, int, int | None]] | str:
+    """As ``ib_acme -A`` names a host's ports: the host is the first one, and HOST-1, HOST-2 ... are each of them; or
+    why they cannot be named.
+    """
     name = view.host.name.partition(".")[0]
     ports = view.infiniband_ports
     if not name or not ports:
-        return []
+        return "this host has no active InfiniBand port to name"
     named = [(name, *ports[0]), *((f"{name}-{number}", *port) for number, port in enumerate(ports, 1))]
+    if host_name(name) is None or not all(
+        fits(text, acm_addr.MAX_NAME_BYTES) and fits(device, acm_addr.MAX_DEVICE_BYTES) for text, device, _ in named
+    ):
+        return f"ibacm cannot take {name} for a host's name, or one of its devices' names"
     return [(text, device, port.port, None) for text, device, port in named]
 
 

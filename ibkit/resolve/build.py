@@ -21,7 +21,7 @@ from ibkit.resolve.claims import gid_of, number_of, partition_of, roce_gid
 from ibkit.resolve.memory import prefix_of
 from ibkit.resolve.nodes import Port
 from ibkit.resolve.path_book import PathBook
-from ibkit.resolve.queries import read_query
+from ibkit.resolve.queries import host_name, read_query
 from ibkit.resolve.view import View
 
 
@@ -103,13 +103,15 @@ def _of_preloads(view: View, now: float, problems: list[Problem]) -> Iterator[En
 
 
 def _of_nodes(view: View, now: float, problems: list[Problem]) -> Iterator[Entry]:
-    """The hosts of the fabric by name, as far as each has one port."""
+    """The hosts of the fabric by name, as far as each has one port, and a name that can be asked for: a node may be
+    described by anything, an address of somebody else too.
+    """
     if not view.sees_infiniband:
         return
     problems += [problem for problem in view.nodes.problems if view.nodes.is_empty]
     by_host: dict[str, list[Port]] = {}
     for port in view.nodes.ports:
-        if port.host and port.lid is not None:
+        if port.host and port.lid is not None and host_name(port.host) is not None:
             by_host.setdefault(port.host.lower(), []).append(port)
     for host, ports in by_host.items():
         gid = gid_of(view, ports[0])

@@ -256,11 +256,17 @@ def _mend(error: sqlite3.Error) -> str:
 
 def _row(entry: Entry) -> tuple[Any, ...]:
     return (
-        entry.address, "" if entry.prefix is None else f"{entry.prefix:016x}",
-        _UNKNOWN if entry.pkey is None else entry.pkey.partition, entry.via,
+        _storable(entry.address), "" if entry.prefix is None else f"{entry.prefix:016x}",
+        _UNKNOWN if entry.pkey is None else entry.pkey.partition, _storable(entry.via),
         None if entry.gid is None else f"{int(entry.gid):032x}", None if entry.pkey is None else int(entry.pkey),
-        entry.learned, entry.detail, None if entry.path is None else json.dumps(entry.path), entry.host,
+        entry.learned, _storable(entry.detail), None if entry.path is None else json.dumps(entry.path),
+        None if entry.host is None else _storable(entry.host),
     )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """SQLite keeps UTF-8, in which a lone surrogate (half a letter of a JSON file) has no place."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _path(values: Sequence[Any]) -> PathRecord:

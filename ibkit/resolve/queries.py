@@ -69,6 +69,15 @@ def cache_key(query: Query) -> str | None:
     return query.name if query.kind in (IP4, IP6, NAME, GID) and not query.bad else None
 
 
+def host_name(text: str) -> str | None:
+    """A text that is meant for a host's name, as it is asked for; None where it can be none, such as an address.
+
+    >>> host_name("n01."), host_name("12"), host_name("10.0.0.1"), host_name("n 01")
+    ('n01', '12', None, None)
+    """
+    return cache_key(read_query(f"name:{text}"))
+
+
 def read_queries(words: Iterable[str]) -> Iterator[Query]:
     """The queries of some words; a folded set of names (``n[01-16]``) is one for each."""
     for word in words:

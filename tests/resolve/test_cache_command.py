@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from support.schemas import strict
 
 from ibkit.cli.main import main
+from ibkit.model.path_record import PathRecord
 from ibkit.parsers import acm_addr, acm_hosts, acm_opts
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +110,69 @@ def test_export_writes_what_is_settled(capsys: pytest.CaptureFixture[str], cache
     assert not (folder / "ibacm_route.data").exists()  # the port is in two partitions
     assert "ibacm would use its paths in each of them" in told
     assert sorted(path.name for path in folder.iterdir()) == ["ibacm_addr.cfg", "ibacm_hosts.data", "ibacm_opts.cfg"]
+
+
+@pytest.mark.parametrize("name", ["h" * 50, "n\x1b[2J", "n\udcff", "n 1", "10"], ids=ascii)
+def test_a_host_that_ibacm_cannot_name(
+    name: str, capsys: pytest.CaptureFixture[str], cache: str, tmp_path: Path
+) -> None:
+    shutil.copytree(SUBNET_A, tmp_path / "c")
+    manifest = json.loads((tmp_path / "c/manifest.json").read_text())
+    manifest["hosts"][0]["name"] = name
+    (tmp_path / "c/manifest.json").write_text(json.dumps(manifest))
+    status = main(
+        ["--from", str(tmp_path / "c"), "cache", "export", "--cache", cache, "--ibacm", str(tmp_path / "out")]
+    )
+    told = capsys.readouterr().err
+    assert status == 1
+    is_named = name == "10"
+    assert (tmp_path / "out/ibacm_addr.cfg").exists() == is_named
+    assert ("there is no ibacm_addr.cfg: ibacm cannot take" in told) != is_named
+    assert "\x1b" not in told
+    assert (tmp_path / "out/ibacm_hosts.data").exists()
+
+
+def test_keys_that_are_none_and_two_spellings_of_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What a cache was given from a file: no name goes to ibacm that is none, and no address twice."""
+    rows = [("n\x1b[2J", 11), ("n01", 21), ("fe80::1", 11), ("FE80:0::1", 21), ("n\udcff", 31), ("fe80::2", 31)]
+    row = {"pkey": None, "age_seconds": 0, "prefix": None, "path": None, "host": None, "via": "sa", "detail": ""}
+    entries = [{**row, "address": address, "gid": f"{A}{gid}"} for address, gid in rows]
+    (tmp_path / "in.json").write_text(json.dumps({"schema": "ibkit.cache/1", "entries": entries}))
+    cache = str(tmp_path / "c.db")
+    assert main(["cache", "import", str(tmp_path / "in.json"), "--cache", cache]) == 0
+    capsys.readouterr()
+    told = export(capsys, cache, tmp_path / "out", status=1)
+    keys = [one.key for one in acm_hosts.parse((tmp_path / "out/ibacm_hosts.data").read_text()).value]
+    assert keys == ["fe80::2", "n01"]
+    assert r"n\x1b[2J is left out" in told
+    assert "fe80::1 is left out: sa says" in told
+
+
+def test_absurd_numbers_of_a_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Each costs its own entry, and none is printed as what JSON has no word for."""
+    path = dict.fromkeys(PathRecord._fields)
+    row = {"gid": "fe80::1", "pkey": None, "prefix": None, "host": "\udcff", "via": "\udcff", "detail": "\udcff"}
+    ages = [{"age_seconds": age, "path": None} for age in (1e400, -1e400, 10**30, -1, "x", 1.5)]
+    rates = [{"age_seconds": 0, "path": {**path, "rate_gbps": rate}} for rate in (1e400, float("nan"), -1, 10**400)]
+    entries = [{**row, **more, "address": f"n{number}"} for number, more in enumerate(ages + rates)]
+    (tmp_path / "in.json").write_text(json.dumps({"schema": "ibkit.cache/1", "entries": entries}))
+    cache = str(tmp_path / "c.db")
+    assert main(["cache", "import", str(tmp_path / "in.json"), "--cache", cache]) == 0
+    assert capsys.readouterr().err.count("is left out") == 7
+    kept = shown(capsys, "show", "--cache", cache)["entries"]
+    assert [one["address"] for one in kept] == ["n2", "n3", "n5"]
+    assert [one["age_seconds"] >= 0 for one in kept] == [True] * 3
+
+
+def test_nodes_whose_description_is_no_name_are_not_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An address in it is somebody else's."""
+    shutil.copytree(SUBNET_A, tmp_path / "c")
+    for file in (tmp_path / "c/subnet").iterdir():
+        text = file.read_bytes().replace(b"hostA3 mlx5_0", b"10.10.0.77 mlx5_0").replace(b"acm-swA1", b"\x1b[2Jsw")
+        file.write_bytes(text)
+    entries = shown(capsys, "build", str(tmp_path / "c"), "--cache", str(tmp_path / "c.db"))["entries"]
+    assert "acm-swA2" in {one["address"] for one in entries}
+    assert not {"10.10.0.77", "\x1b[2Jsw"} & {one["address"] for one in entries}
 
 
 def test_export_replaces_nothing_unasked(capsys: pytest.CaptureFixture[str], cache: str, tmp_path: Path) -> None:
