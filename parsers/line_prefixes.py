@@ -83,7 +83,7 @@ _COLLECTORS = (
     # a record's tag (fluentd)
     r'[\w.-]{1,250}(?:: |\t)(?=\{")',
     # CI: gh run view, Bamboo, the annotations of runners
-    rf"(?:[^\t\n]{{1,100}}\t){{1,2}}\ufeff?(?=\d{{4}}-\d\d-\d\dT|\d\d-{_MONTH}-\d{{4}} )",
+    rf"(?! {{0,8}}\d{{1,9}}\t)(?:[^\t\n]{{1,100}}\t){{1,2}}\ufeff?(?=\d{{4}}-\d\d-\d\dT|\d\d-{_MONTH}-\d{{4}} )",
     r"##\[\w{1,20}\]",
 )
 _PASTED = (

@@ -120,6 +120,7 @@ def wrapped(line: str, stack: list[tuple[str, int]]) -> str:
 
 
 @example("NCCL version 2.19.3+cuda12.2", [("pals", 0), ("bamboo", 0)])  # a number is no logger's name
+@example("NCCL version 2.19.3+cuda12.2", [("bamboo", 0), ("determined", 0), ("cat-n", 0)])  # nor a build's
 @given(st.sampled_from(LINES), STACKS)
 def test_text_and_rank_of_a_line(line: str, stack: list[tuple[str, int]]) -> None:
     bare = to_line(1, line.encode())
