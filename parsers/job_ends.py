@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Failure, Requeue, Said
+from ibkit.parsers.job_facts import Failure, Launch, Requeue, Said
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
 from ibkit.parsers.mpich import CRAY
 
@@ -39,6 +39,8 @@ _DEATH = re.compile(
     r"|Exited with exit code \d{1,5}\b)(?! [a-z]{2,30} [a-z])"  # nothing follows, unless somebody explains the message
     r"|torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError"
 )
+#: What Open MPI's launcher says when all of the run's ranks have ended: what follows it is another run.
+_LAST_WORD = re.compile(rf"{_LAUNCHER} (?:noticed that process rank \d|detected that one or more processes exited)")
 #: What HPE Cray's MPICH puts before MPICH's words.
 _CRAY = re.compile(
     r"MPICH ERROR \[Rank \d{1,9}\] \[job id [^\[\]]{1,40}\] \[[^\[\]]{1,40}\] \[(?P<host>[\w.-]{1,253})\] - "
@@ -74,7 +76,7 @@ def worth(form: bytes) -> int:
     return CONTEXT if _SHAPES.search(form) else IGNORE  # the next run may end with the same words
 
 
-def read(line: Line) -> Iterator[Failure | Requeue]:
+def read(line: Line) -> Iterator[Failure | Launch | Requeue]:
     """What the line says; ``detail`` is the MPI that says it, or Hydra, which several have. Never raises."""
     said = Said(line.number, line.raw, None, None, line.rank)
     if found := _DEATH.search(line.text):
@@ -83,6 +85,8 @@ def read(line: Line) -> Iterator[Failure | Requeue]:
         if cray := _CRAY.search(line.text):
             host, launcher = cray["host"], CRAY
         yield Failure(said, "job", "died", True, host, detail=launcher)
+        if _LAST_WORD.search(line.text):
+            yield Launch(said._replace(line=line.number + 1))
     elif _NOT_STARTED.search(line.text):
         yield Failure(said, "job", "not-started", True, detail=OPEN_MPI)
     elif _REQUEUE.search(line.raw):  # its host looks like a label

@@ -55,7 +55,7 @@ class Allocation(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """A launcher's command line: what follows it is another run than what stands before."""
+    """A launcher's command line, or the line behind its last word: from here on it is another run than before."""
 
     said: Said
 

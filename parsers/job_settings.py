@@ -38,7 +38,8 @@ _BRANCH = re.compile(r"\s+(?:export|setenv|unset)\b")
 _UNSET = re.compile(rf"(?:unset|unsetenv) ({_NAME})\Z")
 _COMMAND = re.compile(
     r"(?:(?:\w{1,80}=\S{0,4000}|exec|time|nohup|env|command|sudo|timeout(?: -\S{1,20})* \S{1,20}) )*(?:\S{0,1000}/)?"
-    r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? .*\Z"
+    r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? "
+    r"(?!(?:noticed|detected|was|has|could|does|did|will|received|encountered) [a-z]).*\Z"  # what a launcher says
 )
 _PROMPT = re.compile(r"(?:\+{1,4} |\$ |> |(?:Command|Running|Executing)(?: command)?: ?)")
 #: DeepSpeed's launcher names the node's number and its variables (deepspeed/launcher/launch.py).

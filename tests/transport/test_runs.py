@@ -218,6 +218,106 @@ def test_without_a_command_line_between_them_ucx_lines_are_one_run() -> None:
     assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "mixed")]
 
 
+# -- jobs that say different things, one after the other
+
+RC_LANES, TCP_LANES = "ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", "ep_cfg[2]: tag(tcp/eth0)"
+BROKEN = (
+    "[1771920100.100000] [n01:900  :0] ib_mlx5_log.c:170 UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB "
+    "(synd 0x15 vend 0x81 hw_synd 0/0)"
+)
+KILLED = "mpirun noticed that process rank 1 with PID 201 on node n02 exited on signal 9 (Killed)."
+MATRIX = """\
+Host 0 [n01] ranks 0 - 1
+Host 1 [n02] ranks 2 - 3
+
+ host | 0    1
+======|===========
+    0 : {inside}   {between}
+    1 : {between}   {inside}
+
+Connection summary:
+  on-host:  all connections are {inside}
+  off-host: all connections are {between}"""
+
+
+def in_turn(*jobs: list[str]) -> list[list[tuple[str, str]]]:
+    """Verdicts and statuses of the jobs one after the other in a file, in either order, with commands and without."""
+    command = ["+ mpirun -np 4 ./a.out"]
+    one, other = jobs
+    texts = (text(one, other), text(other, one), text(command, one, command, other), text(command, other, command, one))
+    return [[(layer.verdict, layer.status) for layer in judged(each).layers] for each in texts]
+
+
+def test_a_queue_pair_that_broke_is_not_hidden_by_a_job_over_tcp() -> None:
+    """What broke was verbs: without a border between them the two are a mixture, with one each has its own verdict."""
+    for tcp in (ucx_lines(TCP_LANES), bml_lines()):
+        assert in_turn(tcp, [BROKEN]) == [
+            [("mixed", "aborted")],
+            [("mixed", "mixed")],  # nodes' logs may stand one after the other: what speaks later may have been before
+            [("tcp", "fallback"), ("ib", "aborted")],
+            [("ib", "aborted"), ("tcp", "fallback")],
+        ]
+
+
+def test_a_line_without_a_head_is_not_hidden_by_other_jobs() -> None:
+    cut = ["ucp_worker.c:1783 UCX INFO ep_cfg[3]: tag(tcp/ib1 tcp/ib0)"]
+    assert in_turn(ucx_lines(RC_LANES), cut)[:2] == [[("mixed", "mixed")]] * 2
+    assert in_turn(ucx_lines("ep_cfg[3]: tag(tcp/ib0)"), cut)[:2] == [[("ipoib", "fallback")]] * 2
+
+
+def test_a_job_that_tells_only_what_ucx_supports_is_not_hidden_by_another_one_over_tcp() -> None:
+    supported = [
+        f"[{who}] {text}"
+        for who in ("n01:00300", "n02:00301")
+        for text in (
+            "common_ucx.c:311 mca_common_ucx_support_level support level is transports and devices",
+            "select: component ucx selected",
+        )
+    ]
+    assert [verdict for verdict, _ in in_turn(bml_lines(), supported)[2]] == ["tcp", "rdma"]
+    assert in_turn(bml_lines(), supported)[:2] == [[("mixed", "mixed")]] * 2
+
+
+def test_tables_behind_command_lines_are_runs_of_their_own() -> None:
+    def matrix(inside: str, between: str) -> list[str]:
+        return MATRIX.format(inside=inside, between=between).splitlines()
+
+    tcp, verbs = matrix("sm", "tcp"), matrix("sysv/memory", "rc_mlx5/mlx5_0:1")
+    for other in (bml_lines(btl="openib"), verbs):
+        answers = in_turn(tcp, other)
+        assert answers[2:] == [
+            [("tcp", "fallback"), ("rdma", "as-expected")],
+            [("rdma", "as-expected"), ("tcp", "fallback")],
+        ]
+        assert answers[:2] == [[("mixed", "mixed")]] * 2
+
+
+def test_a_parameter_belongs_to_the_table_behind_its_command_line() -> None:
+    tcp = MATRIX.format(inside="sm", between="tcp").splitlines()
+    answer = judged(text("+ mpirun -np 4 --mca btl tcp,sm,self ./a", tcp, "+ mpirun -np 4 ./a", tcp))
+    assert [(layer.job, layer.status) for layer in answer.layers] == [(1, "by-configuration"), (2, "fallback")]
+
+
+def test_the_launchers_last_word_is_of_the_run_before_it() -> None:
+    """It looks like a command line, and is the end of a run: what follows is a retry."""
+    first, second = ucx_lines(RC_LANES), ucx_lines(TCP_LANES, pid=400)
+    for command in ([], ["+ mpirun -np 2 ./a"]):
+        answer = judged(text(command, first, KILLED, command, second))
+        assert [(layer.job, layer.verdict, layer.status) for layer in answer.layers] == [
+            (1, "rdma", "aborted"),
+            (2, "tcp", "fallback"),
+        ]
+
+
+def test_a_failure_is_of_the_run_of_the_process_that_tells_it() -> None:
+    """However near another run's lines are."""
+    first, second = ucx_lines(RC_LANES), ucx_lines(TCP_LANES, pid=400)
+    late = BROKEN.replace("n01:900", "n01:200")
+    noise = [f"step {number}" for number in range(50)]
+    answer = judged(text("+ mpirun ./a", first, noise, late, "+ mpirun ./a", second))
+    assert [(layer.verdict, layer.status) for layer in answer.layers] == [("ib", "aborted"), ("tcp", "fallback")]
+
+
 REQUEUED = "slurmstepd: error: *** JOB 4711 ON n01 CANCELLED AT 2026-03-01T10:00:00 DUE TO JOB REQUEUE ***"
 
 

@@ -27,6 +27,7 @@ MAX_TABLE_HOSTS = 200
 BTL_PMLS = frozenset(("ob1", "bfo", "csum"))
 #: Of networks for which there is no word.
 _OTHER_MTLS = frozenset(("mx", "portals", "portals4"))
+_BY_TCP = frozenset(("tcp", "ipoib"))
 _REFUSALS = frozenset(("no-cpc", "memlock", "no-port", "no-nics", "ib-port-refused", "openib-off"))
 
 
@@ -78,7 +79,13 @@ class Paths:
         found = found or list(self._supported_paths())
         if all(path.b is not None for path in found):
             found += self._nameless_paths() or (path for path in self._broken_paths() if path.b is None)
+        else:
+            found += _against(found, self._nameless_paths())
         return _linked(found) if len({self._host(process.host) for process in self._processes}) == 2 else found
+
+    def broken_against(self, word: str) -> list[Path]:
+        """Queue pairs that broke, where all that is told of the run is ``word``, TCP: then something went by them."""
+        return list(self._broken_paths(with_cut=True)) if word in _BY_TCP else []
 
     def _host(self, name: str | None) -> str:
         return self._hosts[name or ""]
@@ -242,7 +249,8 @@ class Paths:
         The check asks UCX's context for what it has, after UCX_TLS and UCX_NET_DEVICES (opal/mca/common/ucx). With
         ``any`` nothing was checked; and what UCX complains of may be that device.
         """
-        levels = {process.support[0] if process.support else None for process in self._processes}
+        asked = [process for process in self._processes if not process.btls]  # who sends by btls sends not by UCX
+        levels = {process.support[0] if process.support else None for process in asked}
         if levels != {"transports and devices"} or any(failure.runtime == "ucx" for failure, _ in self._parts.failures):
             return
         for process in self._processes:
@@ -315,12 +323,12 @@ class Paths:
             if _kind(endpoint, lanes := endpoint.data_lanes()) == "other-host"
         ]
 
-    def _broken_paths(self) -> Iterator[Path]:
+    def _broken_paths(self, *, with_cut: bool = False) -> Iterator[Path]:
         """What was sent by a queue pair did not arrive, which ends a job: by that queue pair, then, it was sent.
 
-        A line whose head was cut off counts where no process with a name speaks.
+        A line whose head was cut off counts ``with_cut`` or where no process with a name speaks.
         """
-        has_names = any(process.host is not None for process in self._processes)
+        has_names = not with_cut and any(process.host is not None for process in self._processes)
         for failure, mark in self._parts.failures:
             if failure.topic == "broken" and not (failure.host is None and has_names):
                 word = self._link_word(failure.host, (failure.device,)) if failure.device else "rdma"
@@ -389,6 +397,13 @@ def _linked(paths: list[Path]) -> list[Path]:
         return next(iter(known)) if known <= words.LINK_LAYERS else path.word
 
     return [path._replace(word=word(path)) for path in paths]
+
+
+def _against(paths: list[Path], others: Iterable[Path]) -> list[Path]:
+    """Of others those that say TCP where all of these say RDMA, or the other way round."""
+    known = {path.word for path in paths if path.b is None}
+    opposite = words.RDMA if known <= _BY_TCP else _BY_TCP if known <= words.RDMA else frozenset()
+    return [path for path in others if path.word in opposite]
 
 
 def _ends_of(path: Path) -> frozenset[str | None]:

@@ -120,6 +120,9 @@ class Run:
         """The run's layer."""
         runtime, version = self._runtime()
         verdict, pairs = self._verdict(book)
+        if against := self._paths.broken_against(verdict):
+            self._cite(against, book)
+            verdict = "mixed"  # both were used, or these are two runs that nothing tells apart
         if verdict == "shm" and any(process.is_cut for process in self._parts.processes):
             verdict = "unknown"  # what is cut may have named another host
         if verdict in words.RDMA and self._lacks_buffers():

@@ -70,32 +70,69 @@ def runs(
     Two runs have different job families of Open MPI, or a process each with the same host and pid, or a launcher's
     command line between all their lines, or are different attempts of a job, or have tables of other hosts and ranks,
     or one is Open MPI's and the other one UCX's under MPICH.
+    A table, or a queue pair that broke, between two command lines is a run of its own where no process speaks there.
     Where lines of several runs are interleaved they are taken for one, unless every process tells its job family.
     What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
     commands = Launches(launches)
     groups = _groups(evidence.processes, commands, attempts, ucx_netmods, by_family=_are_told_apart(evidence))
     if not groups:
-        return _by_table(evidence)
-    if len(groups) == 1:
+        return _by_table(evidence, commands)
+    silent = _silent_runs(evidence, groups, commands)
+    if len(groups) == 1 and not silent:
         return [Parts(groups[0].processes, evidence.tables, evidence.failures, evidence.settings)]
     parts = [Parts(group.processes, [], [], []) for group in groups]
     for table in evidence.tables:
-        parts[_nearest(groups, commands, table[2])].tables.append(table)
-    for failure, mark in evidence.failures:
-        parts[_nearest(groups, commands, mark)].failures.append((failure, mark))
+        own = silent.get(_region(table[2], commands)) or parts[_nearest(groups, commands, table[2])]
+        own.tables.append(table)
     owners = {id(process): index for index, group in enumerate(groups) for process in group.processes}
+    for failure, mark in evidence.failures:
+        speaker = evidence.by_key.get((failure.said.host, failure.said.pid)) if failure.said.pid is not None else None
+        if speaker is not None and speaker.generation == 0:
+            own = parts[owners[id(speaker)]]
+        else:
+            own = silent.get(_region(mark, commands)) or parts[_nearest(groups, commands, mark)]
+        own.failures.append((failure, mark))
     orders = {order for group in groups for order in group.lines}
     for setting, mark in evidence.settings:
         process = evidence.by_key.get((setting.said.host, setting.said.pid))
         if process is not None and process.generation == 0:
             parts[owners[id(process)]].settings.append((setting, mark))
         elif mark.order in orders:
-            parts[_nearest(groups, commands, mark)].settings.append((setting, mark))
+            own = silent.get(_region(mark, commands)) or parts[_nearest(groups, commands, mark)]
+            own.settings.append((setting, mark))
         else:
             for part in parts:
                 part.settings.append((setting, mark))
-    return parts
+    return sorted([*parts, *silent.values()], key=_start) if silent else parts
+
+
+def _region(mark: Mark, launches: Launches) -> tuple[int, int]:
+    """Where a line stands: the file, and behind how many command lines."""
+    return mark.order, launches.between(mark.order, 0, mark.line)
+
+
+def _silent_runs(evidence: Evidence, groups: Sequence[_Group], launches: Launches) -> dict[tuple[int, int], Parts]:
+    """Runs that only a table, or a queue pair that broke, tells of: command lines part these from all processes' lines
+    in their file. By their places.
+    """
+    spoken = {
+        (order, place)
+        for group in groups
+        for order, (first, last) in group.lines.items()
+        for place in range(launches.between(order, 0, first), launches.between(order, 0, last) + 1)
+    }
+    files = {order for order, _ in spoken}
+    telling = [mark for failure, mark in evidence.failures if failure.topic == "broken"]
+    telling += [mark for _, _, mark in evidence.tables]
+    found = {_region(mark, launches) for mark in telling} - spoken
+    return {region: Parts([], [], [], []) for region in found if region[0] in files}
+
+
+def _start(part: Parts) -> tuple[int, int]:
+    """Where a run's first line stands."""
+    lines = [process.first for process in part.processes] or [mark for _, _, mark in part.tables]
+    return min((mark.order, mark.line) for mark in lines or [mark for _, mark in part.failures])
 
 
 def _are_told_apart(evidence: Evidence) -> bool:
@@ -191,17 +228,28 @@ def _nearest(groups: list[_Group], launches: Launches, mark: Mark) -> int:
     return min(range(len(groups)), key=distance)
 
 
-def _by_table(evidence: Evidence) -> list[Parts]:
-    """No process spoke: tables of different hosts or ranks are different runs; equal ones one run's start and end."""
-    layouts = list(dict.fromkeys(table.hosts for table, _, _ in evidence.tables))
-    if len(layouts) < 2:
+def _by_table(evidence: Evidence, launches: Launches) -> list[Parts]:
+    """No process spoke: tables of different hosts or ranks, and those with a command line between them, are different
+    runs; equal ones one run's start and end.
+    """
+
+    def place(mark: Mark) -> int:
+        return launches.between(mark.order, 0, mark.line)
+
+    keys = list(dict.fromkeys((place(mark), table.hosts) for table, _, mark in evidence.tables))
+    if len(keys) < 2:
         return [Parts([], evidence.tables, evidence.failures, evidence.settings)]
-    return [
-        Parts(
-            [],
-            [entry for entry in evidence.tables if entry[0].hosts == layout],
-            evidence.failures if not index else [],
-            [],
-        )
-        for index, layout in enumerate(layouts)
-    ]
+    parts = {key: Parts([], [], [], []) for key in keys}
+    at_place: dict[int, list[Parts]] = {}
+    for key in keys:
+        at_place.setdefault(key[0], []).append(parts[key])
+    for table, file, mark in evidence.tables:
+        parts[place(mark), table.hosts].tables.append((table, file, mark))
+    for failure, mark in evidence.failures:
+        at_place.get(place(mark), [parts[keys[0]]])[0].failures.append((failure, mark))
+    for setting, mark in evidence.settings:
+        own = at_place.get(place(mark), list(parts.values()) if len(at_place) > 1 else [])
+        if len(own) == 1 or place(mark) not in at_place:  # else nobody knows whose it is
+            for part in own:
+                part.settings.append((setting, mark))
+    return list(parts.values())

@@ -69,8 +69,8 @@ class Launches:
         return bisect_right(lines, last) - bisect_right(lines, first)
 
     def separate(self, one: Span, other: Span) -> bool:
-        """Whether one span ends before a command line that stands before the other."""
-        return one.ends_before(other) and self.between(one.order, one.last, other.first - 1) > 0
+        """Whether one span ends before a command line, or the line behind a run's end, up to where the other begins."""
+        return one.ends_before(other) and self.between(one.order, one.last, other.first) > 0
 
 
 def overlaps(processes: Sequence[Process]) -> Iterator[tuple[int, int]]:
