@@ -48,6 +48,8 @@ _JOB_MARKS = (
     r"\[[\w.-]{1,80}:\d{2,9}\] ",  # Open MPI's own lines
     r"\bhelp-mpi-|\bOpen MPI v?\d|\(Open MPI\) \d|\bopen-mpi\b|MPI processes? |Data for JOB \[",
     r"Host \d+ \[\S{1,80}\] ranks \d",  # Open MPI's hook/comm_method
+    r"Host \d+ -- (?:ip )?\S{1,80} -- ranks \d|\bRank \d+:\d+: MPI_Init: ",  # HP-MPI, Platform MPI
+    r"\bMPI Distribution : Platform |\bHP MPI \d\d\.|\bMPI Application rank \d+ exited before ",
     r"\[\[\d+,\d+\],\d+\]\[|\bORTE (?:was unable|has lost)|PRTE has |\[[\w.-]{1,80}:mpi_rank_\d+\]",
     r"# OSU MPI|# nThread \d+ nGpus|# {1,2}Rank {1,9}\d+ (?:Group|Pid) |\brank \d+ (?:of|out of) \d",  # benchmarks
     r"A high-performance Open MPI|Another transport will be used instead|Connection summary: \(",
@@ -73,6 +75,7 @@ _JOB_WORDS = (
     "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "tmi: ", "Prot -  ", "mscclpp::", "cfg#", "retry count",
     "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability", "MCA ",
     "==== UCX", "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
+    " -- ranks ", "MPI Distribution", "HP MPI ", "MPI Application",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
 #: Marks are read off the programs that print them: infiniband-diags (rdma-core), ibv_devinfo (rdma-core), rdma

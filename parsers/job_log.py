@@ -19,6 +19,7 @@ from ibkit.parsers import (
     nccl,
     openmpi,
     other_runtimes,
+    platform_mpi,
     psm3,
     torch_distributed,
     ucx,
@@ -51,6 +52,7 @@ Fact = (
     nccl.NcclFact
     | openmpi.OpenMpiFact
     | ucx.UcxFact
+    | platform_mpi.ProtTable
     | Provider
     | Build
     | Mesh
@@ -106,6 +108,7 @@ class _Readers:
         self._of_openmpi = openmpi.Reader()
         self._of_ucx = ucx.Reader()
         self._of_intel = intel_mpi.Reader()
+        self._of_platform = platform_mpi.Reader()
         self._of_settings = job_settings.Reader()
         self._of_allocations = allocations.Reader()
         self._all: tuple[tuple[Callable[[bytes], int], Callable[[Line], Iterator[Fact]]], ...] = (
@@ -113,6 +116,7 @@ class _Readers:
             (openmpi.worth, self._of_openmpi.read),
             (ucx.worth, self._of_ucx.read),
             (intel_mpi.worth, self._of_intel.read),
+            (platform_mpi.worth, self._of_platform.read),
             *((reader.worth, reader.read) for reader in _STATELESS),
             (job_settings.worth, self._of_settings.read),
             (allocations.worth, self._of_allocations.read),
@@ -135,6 +139,7 @@ class _Readers:
         yield from self._of_openmpi.finish()
         yield from self._of_ucx.finish()
         yield from self._of_intel.finish()
+        yield from self._of_platform.finish()
         yield from self._of_allocations.finish()
 
     def read_open(self, line: Line) -> tuple[list[Fact], list[Fact]]:
@@ -276,6 +281,7 @@ _WORTH: tuple[Callable[[bytes], int], ...] = (
     openmpi.worth,
     ucx.worth,
     intel_mpi.worth,
+    platform_mpi.worth,
     *(reader.worth for reader in _STATELESS),
     job_settings.worth,
     allocations.worth,
@@ -301,6 +307,8 @@ _ANCHORS = Needles(
         b"-host: ", b"Exceptions", b"host : ",
         # blanks of word processors, which are none here
         b"\xc2\xa0",
+        # Platform MPI; rows of its tables by their diagonal
+        b"SHM", b"-node communication is", b"MPIRUN_OPTIONS", b" -fabric ",
         # others, settings
         b"provider: ", b"libfabric:", b"MV2_", b"MVAPICH", b"mpi_rank_", b"====", b"Gloo", b"gloo/", b" to perform ",
         b"horovod", b"Intel", b"TMI provider", b"fabric is not", b"library libdat", b"tmi.conf", b"getaddr_netdev",

@@ -29,13 +29,17 @@ from ibkit.parsers.job_facts import (
 from ibkit.parsers.job_log import Fact, JobLog
 from ibkit.parsers.log_scanner import MAX_FACTS
 from ibkit.parsers.nccl import NcclFact
+from ibkit.parsers.platform_mpi import HP as HP_MPI
+from ibkit.parsers.platform_mpi import NAME as PLATFORM_NAME
+from ibkit.parsers.platform_mpi import RUNTIME as PLATFORM
+from ibkit.parsers.platform_mpi import ProtTable
 from ibkit.parsers.torch_distributed import RESTARTED
 from ibkit.transport.answer import beside, combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
-from ibkit.transport.logs import gloo, mpi, mpich_steps, nccl, nccl_run, providers
+from ibkit.transport.logs import gloo, mpi, mpich_steps, nccl, nccl_run, prot_tables, providers
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.doubt import agreed, common
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
@@ -71,6 +75,8 @@ _BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
 #: What no program prints, a tenth of random bytes: control characters but for NUL, the bell, a spinner's backspaces,
 #: tabs, ends of lines and pages and the start of a colour.
 _CONTROLS = tuple(bytes((code,)) for code in (*range(1, 7), *range(14, 27), *range(28, 32), 127))
+#: How facts are marked that are HP-MPI's and Platform MPI's.
+_PLATFORM = frozenset((PLATFORM_NAME, HP_MPI, PLATFORM))
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -96,6 +102,7 @@ class _Heap:
         self.mpi = mpi.Evidence(self.links)
         self.providers = providers.Evidence()
         self.gloo = gloo.Evidence()
+        self.prot = prot_tables.Evidence()
         self.backends: list[tuple[Backend, Mark]] = []
         self.attempts: list[tuple[bool, Mark]] = []
         self.requeues: list[Mark] = []
@@ -161,6 +168,10 @@ class _Heap:
                     self.mpi.foreign.append(fact.runtime)
             case Setting(runtime="job"):
                 self.sizes.count(fact)
+            case ProtTable():
+                self.prot.add(fact, file)
+            case Version() | Setting() | Failure() if fact.runtime in _PLATFORM:
+                self.prot.add(fact, file)
             case Allocation():
                 self.sizes.list_hosts(fact)
             case Attempt():
@@ -347,6 +358,10 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
             run = Run(heap.mpi, part, size if len(parts) == 1 else Known(), number, own)
             layers.append(run.layer(book))
             heap.problems += run.problems
+    if heap.prot.tables or not layers:
+        others = [one for one in heap.mpi.failures if one[0].runtime in ("verbs", "job")]
+        layers += heap.prot.layers(heap.launches, others, len(layers) + 1, book)
+    heap.problems += heap.prot.problems
     found, problems = nccl_run.layers(heap.nccl, book, _judge(heap, hosts, known, ucx_words, attempts))
     layers += found
     if any(layer.job == MAX_RUNS for layer in layers):
