@@ -218,6 +218,23 @@ def test_without_a_command_line_between_them_ucx_lines_are_one_run() -> None:
     assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "mixed")]
 
 
+def test_processes_without_channels_are_not_hidden_by_another_runs() -> None:
+    """NCCL 2.4 names no network: sockets are what is left, and that may be a run which nothing tells apart."""
+    listed = [
+        f"{host}:{pid}:{pid} [0] NCCL INFO {text}"
+        for host, pid in (("n01", 900), ("n02", 901))
+        for text in ("NET/Socket : Using [0]eth0:10.0.0.1<0>", "NET/IB : No device found.")
+    ]
+    for lines in (text(nccl_lines(), listed), text(listed, nccl_lines())):
+        assert [layer.verdict for layer in judged(lines).layers] == ["unknown"]
+
+
+def test_a_completion_with_an_error_is_not_hidden_by_another_run_over_sockets() -> None:
+    failed = "n01:900:950 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4242> with "
+    for lines in (text(TCP, f"{failed}error 12, opcode 0, len 0"), text(f"{failed}error 12, opcode 0, len 0", TCP)):
+        assert judged(lines).verdict in ("mixed", "unknown")
+
+
 # -- jobs that say different things, one after the other
 
 RC_LANES, TCP_LANES = "ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", "ep_cfg[2]: tag(tcp/eth0)"
@@ -316,6 +333,8 @@ def test_a_failure_is_of_the_run_of_the_process_that_tells_it() -> None:
     noise = [f"step {number}" for number in range(50)]
     answer = judged(text("+ mpirun ./a", first, noise, late, "+ mpirun ./a", second))
     assert [(layer.verdict, layer.status) for layer in answer.layers] == [("ib", "aborted"), ("tcp", "fallback")]
+    later = judged(text("+ mpirun ./a", first, "+ mpirun ./a", second, "+ ibstat; mpirun ./b", late))
+    assert [layer.verdict for layer in later.layers] == ["ib", "tcp"]
 
 
 REQUEUED = "slurmstepd: error: *** JOB 4711 ON n01 CANCELLED AT 2026-03-01T10:00:00 DUE TO JOB REQUEUE ***"

@@ -87,16 +87,14 @@ def runs(
         own.tables.append(table)
     owners = {id(process): index for index, group in enumerate(groups) for process in group.processes}
     for failure, mark in evidence.failures:
-        speaker = evidence.by_key.get((failure.said.host, failure.said.pid)) if failure.said.pid is not None else None
-        if speaker is not None and speaker.generation == 0:
+        if speaker := _speaker(evidence, failure):
             own = parts[owners[id(speaker)]]
         else:
             own = silent.get(_region(mark, commands)) or parts[_nearest(groups, commands, mark)]
         own.failures.append((failure, mark))
     orders = {order for group in groups for order in group.lines}
     for setting, mark in evidence.settings:
-        process = evidence.by_key.get((setting.said.host, setting.said.pid))
-        if process is not None and process.generation == 0:
+        if process := _speaker(evidence, setting):
             parts[owners[id(process)]].settings.append((setting, mark))
         elif mark.order in orders:
             own = silent.get(_region(mark, commands)) or parts[_nearest(groups, commands, mark)]
@@ -105,6 +103,12 @@ def runs(
             for part in parts:
                 part.settings.append((setting, mark))
     return sorted([*parts, *silent.values()], key=_start) if silent else parts
+
+
+def _speaker(evidence: Evidence, fact: Failure | Setting) -> MpiProcess | None:
+    """The process that tells it, if no other one has had its host and pid."""
+    process = evidence.by_key.get((fact.said.host, fact.said.pid)) if fact.said.pid is not None else None
+    return process if process is not None and process.generation == 0 else None
 
 
 def _region(mark: Mark, launches: Launches) -> tuple[int, int]:
@@ -123,7 +127,7 @@ def _silent_runs(evidence: Evidence, groups: Sequence[_Group], launches: Launche
         for place in range(launches.between(order, 0, first), launches.between(order, 0, last) + 1)
     }
     files = {order for order, _ in spoken}
-    telling = [mark for failure, mark in evidence.failures if failure.topic == "broken"]
+    telling = [mark for one, mark in evidence.failures if one.topic == "broken" and not _speaker(evidence, one)]
     telling += [mark for _, _, mark in evidence.tables]
     found = {_region(mark, launches) for mark in telling} - spoken
     return {region: Parts([], [], [], []) for region in found if region[0] in files}

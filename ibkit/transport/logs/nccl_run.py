@@ -249,6 +249,10 @@ class _Run:
             self._cite_intended(book)
         if verdict == "unknown" and not any(channel.is_network for channel, _ in self._peers.channels):
             verdict = self._broken_path(failures, book)
+        if verdict in _BY_SOCKETS and (broken := [mark for failure, mark in failures if failure.topic in _OF_A_PATH]):
+            verdict = "mixed"  # sockets have no completions: another run's, which nothing tells apart
+            for mark in broken[:2]:
+                book.cite(mark, "selection", "rdma")
         for _, mark in ends[:2]:
             book.cite(mark, "failure")
         has_ended = any(failure.topic != "died" for failure, _ in ends)
@@ -336,6 +340,8 @@ class _Run:
                 self._tell_silent(self._peers.silent)
             paths, others = self._contradicted(paths, book)
             verdict = words.combine({*others, *(path.word for path in paths if path.is_network), *found})
+            if self._is_chosen_otherwise(verdict, paths):
+                return "unknown", self._pairs(paths, book), _DIFFER_STEP
             return verdict, self._pairs(paths, book), self._plugin_step() if verdict == "unknown" else None
         if paths:
             return self._local_verdict(paths, book)
@@ -396,6 +402,19 @@ class _Run:
                     path = path._replace(word="unknown")
             turned.append(path)
         return turned, set(against.values())
+
+    def _is_chosen_otherwise(self, verdict: str, paths: list[_Path]) -> bool:
+        """Whether processes that no channel line is of, or leads to, have nothing but another network, as they list
+        their devices and do not name it: these may be of another run.
+        """
+        named = {path.process for path in paths if path.is_network}.union(*(path.peers for path in paths))
+        told = {
+            self._networks.word(number, name, None)
+            for number in self._chosen.keys() - named
+            if not self._peers.process(number).networks and not self._peers.are_comms_local((number,))
+            for name in self._chosen[number]
+        }
+        return verdict not in ("mixed", "unknown") and words.combine({verdict, *told}) == "mixed"
 
     def _pairs(self, paths: list[_Path], book: Book) -> tuple[Pair, ...]:
         """Host pairs with the rank pairs that were named; a path whose other end is not known is only cited."""
