@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ibkit.parsers.job_ends import OPEN_MPI
 from ibkit.parsers.job_facts import Failure, Said, Setting, Version
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, Line, segments, shape
 from ibkit.parsers.quotations import Speakers
@@ -264,7 +265,7 @@ _KEPT = re.compile(
             b"PSM2 no hfi units", b"PSM2 can't open hfi unit", b"mmap of rcvhdrq", b"comp_mask",
             b" (MCA v", b"] btl=", b"] pml=", b"] mtl=", b"] btl_tcp_if_", b"] btl_openib_",
             b"error obtaining device attributes for", b"error obtaining device context for",
-            b"error creating qp", b"contexts on opa device",
+            b"error creating qp", b"contexts on opa device", b"psm_ep.c:", b"*** MPI_ERRORS_ARE_FATAL (",
             b"An error occurred in MPI_Init", b"error polling ",
         )
     )
@@ -344,6 +345,15 @@ _BROKEN_REST = re.compile(
 )
 #: PSM2's own errors have the host and the process before them, and nothing between.
 _PSM2_HEAD = re.compile(r"(?:\A|(?<=[\s>:]))(?P<host>[A-Za-z][\w.-]{0,252})\.\d{1,10}(?:PSM2 |[a-z][a-z0-9_]{1,40}: )")
+#: The word with which pml_base_select.c ends a job that asked for a pml by its name.
+_NO_PML = re.compile(r"PML (\w{1,40}) cannot be selected\s{0,9}\Z")
+#: psm_ep.c of PSM and PSM2, as an endpoint is opened: it has no address, and the process aborts (psm_error.c).
+_NO_ENDPOINT = re.compile(
+    r"(?:(?:\A|(?<=[\s>:]))(?P<host>[A-Za-z][\w.-]{0,252})\.\d{1,10}|\A)"
+    r"Assertion failure at \S{0,200}psm_ep\.c:\d{1,6}: ep->epid != 0\s{0,9}\Z"
+)
+#: ompi/errhandler/errhandler_predefined.c: an error of a call of MPI's, in any release, that ends the job.
+_FATAL_CALL = re.compile(r"\*\*\* MPI_ERRORS_ARE_FATAL \((?:processes in this |your MPI job |goodbye)")
 _NO_CONTEXT = re.compile(r"error obtaining device context for (\S{1,80}) errno says (.*)")
 _PORT = re.compile(r"\[rank=(\d{1,9})\] openib: using port (\S{1,80}:\d{1,3})")
 _INTERFACE = re.compile(r"btl:tcp: using ipv[46] interface (\S{1,40})")
@@ -446,6 +456,8 @@ class Reader:
             yield UcxSupport(said, found.group(1))
         elif found := _NO_LIBRARY.search(text):
             yield Failure(said, "ompi", "no-library", False, said.host, detail=found.group(1))
+        elif found := _NO_PML.match(text):
+            yield Failure(said, "ompi", "no-pml", True, said.host, detail=found.group(1))
         elif found := _REFUSED.search(text):
             yield UcxRefused(said, found.group(1), found.group(2))
         elif "ucx is enabled on any transport or device" in text:
@@ -508,8 +520,14 @@ class Reader:
             topic = "resources" if "Cannot allocate memory" in found.group(2) else "open-device"
             who = _speaker(_BTL_HEAD, text, said)
             yield Failure(who, "ompi", topic, False, who.host, found.group(1))
+        elif found := _NO_ENDPOINT.search(text):
+            yield Failure(said._replace(host=found["host"]), "psm2", "no-endpoint", True, found["host"])
         elif "An error occurred in MPI_Init" in text:
             yield Failure(said, "ompi", "init-failed", True)
+        elif _FATAL_CALL.search(text):
+            head = _HEAD.search(text)
+            host = head["host"] if head else None
+            yield Failure(said._replace(host=host), "job", "died", True, host, detail=OPEN_MPI)
         yield from self._table_line(text, said)
 
     def _end_help(self) -> Iterator[Failure]:

@@ -769,13 +769,16 @@ ENTRIES = (
     ),
     Entry(
         "psm2",
-        "PSM2 could not open the Omni-Path adapter",
-        "PSM2 needs a free hardware context of an hfi1 adapter whose link is up. Open MPI then takes another way; "
-        "Intel MPI without a fall-back ends.",
+        "PSM2 (or PSM) could not open an endpoint on its adapter",
+        "PSM2 needs a free hardware context of an hfi1 (Omni-Path) adapter whose link is up, PSM one of a True Scale "
+        "adapter. Open MPI then takes another way; Intel MPI without a fall-back ends. An assertion in psm_ep.c ends "
+        "any of them: the endpoint got no address, as where no adapter was to be opened (PSM2_DEVICES=self,shm, which "
+        "Open MPI has set for jobs on one host).",
         (
             "PSM2 can't open hfi unit: -1 (err=23)",
             "PSM2 no hfi units are active",
             "found 0 available contexts on opa device(s)",
+            "Assertion failure at psm_ep.c:832: ep->epid != 0",
         ),
         (
             Check("opainfo", "PortState: Active, and the link's width"),
@@ -799,7 +802,8 @@ ENTRIES = (
             ),
         ),
         (
-            "cornelisnetworks/opa-psm2 psm_context.c",
+            "cornelisnetworks/opa-psm2 psm_context.c, psm_ep.c",
+            "open-mpi/ompi#1559",
             "Open MPI help-mtl-psm2.txt",
         ),
     ),

@@ -29,7 +29,7 @@ _TOPICS = {
         "pml-mismatch": "mixed", "no-devices": "noport", "ofi-call": "ofi", "open-device": "nodev",
         "no-library": "nolib",
     },
-    "psm2": {"psm2": "psm2", "memlock": "memlock"},
+    "psm2": {"psm2": "psm2", "memlock": "memlock", "no-endpoint": "psm2"},
     "intel": {"memlock": "memlock", "no-dat": "dat", "no-tmi": "tmi"},
     "mpich": {"no-provider": "ofi"},
     "ofi": {"no-verbs": "ofi"},

@@ -508,6 +508,35 @@ def test_what_psm2_says_begins_with_its_host(host: str, text: str, topic: str) -
         assert fact.runtime == "psm2"  # Intel MPI and others use it, too
 
 
+@pytest.mark.parametrize("path", ["", "/builddir/libpsm2-11.2/", "../"])
+@pytest.mark.parametrize("host", ["n02", "opal13", "bdw-0214.example"])
+def test_an_endpoint_of_psm_without_an_address_ends_the_process(host: str, path: str) -> None:
+    text = f"Assertion failure at {path}psm_ep.c:832: ep->epid != 0"
+    for line, name in ((f"{host}.0{text}", host), (f"[1] {host}.30734{text}", host), (text, None)):
+        fact = only(line)
+        assert isinstance(fact, Failure) and fact.is_fatal
+        assert (fact.runtime, fact.topic, fact.host, fact.said.host) == ("psm2", "no-endpoint", name, name)
+    assert facts("n02.0Assertion failure at psm_ep.c:1059: ep->mctxt_master == ep") == []  # as it is closed
+    assert facts("see the assertion failure at psm_ep.c:832: ep->epid != 0 of last week") == []
+
+
+@pytest.mark.parametrize("head", ["[n02:06102] ", ""])
+@pytest.mark.parametrize(
+    "words", ["goodbye)", "your MPI job will now abort)", "processes in this communicator will now abort,"]
+)
+def test_an_error_of_a_call_ends_the_job(head: str, words: str) -> None:
+    fact = only(f"{head}*** MPI_ERRORS_ARE_FATAL ({words}")
+    assert isinstance(fact, Failure) and (fact.runtime, fact.topic, fact.is_fatal) == ("job", "died", True)
+    assert (fact.host, fact.detail) == ("n02" if head else None, "Open MPI")
+    assert facts("MPI_ERRORS_ARE_FATAL is the default error handler") == []
+
+
+def test_a_pml_that_was_asked_for_and_is_not_to_be_had() -> None:
+    fact = only(f"{WHO}PML ucx cannot be selected")
+    assert isinstance(fact, Failure) and (fact.topic, fact.is_fatal, fact.host) == ("no-pml", True, "n01")
+    assert facts("PML ucx cannot be selected where UCX is missing") == []
+
+
 @pytest.mark.parametrize(
     ("text", "module"),
     [

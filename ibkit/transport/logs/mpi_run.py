@@ -396,7 +396,8 @@ class Run:
             for p in processes
             if p.is_refused_verbs and p.support and p.support[0] in ("none", "transports only")
         ]
-        if refused and any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes):
+        is_lost = any(failure.topic == "no-pml" for failure, _ in self._parts.failures)
+        if refused and (is_lost or any(p.btls or (p.pml and p.pml[0] in BTL_PMLS) for p in processes)):
             why.setdefault("ucxlist", []).extend((mark, "failure") for mark in refused)
         return why
 
@@ -489,7 +490,7 @@ class Run:
 
 _LINK_NAMES = {"ib": "InfiniBand", "roce": "RoCE", "iwarp": "iWARP", "opa": "Omni-Path"}
 #: Fatal failures of a start: no data was moved yet.
-_AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch", "not-started"))
+_AT_START = frozenset(("unreachable", "init-failed", "no-pml", "pml-mismatch", "not-started", "no-endpoint"))
 #: What 1.2 to 1.6 call modules of other networks in ``btl:no-nics``; uDAPL needs a provider, too.
 _NO_HCAS = ("Myrinet", "ELAN", "uDAPL")
 #: Components that need no HCA.

@@ -58,7 +58,7 @@ _HCAS = {
 #: Libraries whose own word counts where the MPI above them has none.
 _LIBRARIES = frozenset(("libfabric", "psm3"))
 #: Fatal failures of a start: no data was moved yet.
-_AT_START = frozenset(("init-failed", "no-provider", "no-fabric", "no-port", "unreachable"))
+_AT_START = frozenset(("init-failed", "no-provider", "no-fabric", "no-port", "unreachable", "no-endpoint"))
 _MAX_FACTS = 200_000
 
 
