@@ -75,7 +75,7 @@ _MAX_HOSTS = 4096
 _MAX_GAP = 200
 _HOST = re.compile(r"\s{0,8}Host (\d{1,7}) -- (?:ip )?(\S.{0,253}?) -- ranks (\d[\d ,-]{0,20000})\Z")
 _NAMED = re.compile(r"\s{0,8}Host (\d{1,7}) -- ([A-Za-z][\w.-]{0,252}) -- Ranks (\d[\d ,-]{0,20000})\Z")
-_ROW = re.compile(r"\s{0,16}(\d{1,7}) : ([A-Z][A-Z/]{0,15}(?: {1,16}[A-Z-][A-Z/-]{0,15}){0,4096})\s{0,16}\Z")
+_ROW = re.compile(r"\s{0,16}(\d{1,7}) : ([A-Z][A-Z0-9/]{0,15}(?: {1,16}[A-Z-][A-Z0-9/-]{0,15}){0,4096})\s{0,16}\Z")
 _ALL = re.compile(r"\s{0,8}Prot - {1,4}All (Intra|Inter)-node communication is: (\S{1,40})\Z")
 _VERSIONS = (
     (re.compile(r"MPI Distribution : Platform Computing MPI-(\d[\d.]{1,20})"), NAME),
