@@ -7,7 +7,9 @@ vLLM and SGLang have NCCL move the GPUs' tensors beside a Gloo group that coordi
 parallel_state.py of both), as do Megatron and DeepSpeed; a file of theirs in a traceback tells them, a line of
 ProcessGroupNCCL.cpp a group of NCCL. The store behind MASTER_ADDR and the rendezvous are control traffic, and nothing
 is read of them. On Linux PyTorch gives Gloo a TCP device unless GLOO_DEVICE_TRANSPORT names another one
-(c10d/GlooDeviceFactory.cpp).
+(c10d/GlooDeviceFactory.cpp), which cannot be one for verbs before 2.8 (pytorch/pytorch#153015, #153425).
+A traceback tells what a failure of Gloo's was about: the gradients in the backward pass go by the group of the model,
+and what fails in init_process_group is the first group of its process.
 """
 
 from __future__ import annotations
@@ -36,6 +38,17 @@ _BACKENDS = re.compile(
     r"(?:\s?[=:]\s?| )(?P<print>gloo)\.?\s{0,8}\Z|\bin DeepSpeed with backend (?P<deepspeed>nccl|gloo|mpi)\b"
     r"|(?P<file>\bProcessGroupNCCL)\.cpp:\d"
 )
+#: What a traceback is about, as a Backend's purpose: nothing was connected yet, or gradients were being reduced.
+START, BACKWARD = "start", "backward"
+_FRAMES = re.compile(
+    r"File \"\S{1,400}/torch/(?:(?P<start>distributed/distributed_c10d\.py\", line \d{1,7}, in init_process_group\s*\Z)"
+    r"|(?P<backward>autograd/(?:graph|__init__)\.py\", line \d{1,7}, in (?:_engine_run_)?backward\s*\Z))"
+)
+#: As programs print it, often by torch.utils.collect_env. An environment of packages (``torch==2.1``) may be another.
+_VERSION = re.compile(
+    r"\A[ *-]{0,8}PyTorch(?: version)?(?: \((?:GPU|XPU|NPU)\?\))? ?: ?v?(?P<version>\d{1,2}\.\d{1,3}[\w.+]{0,60})"
+)
+VERSION = "PYTORCH_VERSION"
 #: Files of frameworks that have groups of Gloo beside NCCL's.
 _FRAME = re.compile(r"File \"\S{1,400}/(vllm|sglang|megatron|deepspeed)/")
 #: vLLM deals out the ranks of its GPUs' groups.
@@ -47,6 +60,7 @@ _FIRST = re.compile(r"Starting elastic_operator with launch configs|\] starting 
 BACKEND_WORDS = (
     b"_backend=", b"_backend:", b"_backend ", b'_backend"', b"_backend'", b"-backend ", b"-backend=",
     b"ackend gloo", b"ackend: gloo", b"ackend=gloo", b"ackend = gloo", b"ackend='", b"DeepSpeed with ",
+    b"in init_process_group", b"/torch/autograd/", b"PyTorch version", b"PyTorch: ", b"PyTorch :",
 )  # fmt: skip
 
 _SHAPES = re.compile(
@@ -82,6 +96,10 @@ def read(line: Line) -> Iterator[Backend | Setting | Failure | Attempt]:
     elif found := _BACKENDS.search(text):
         name = next(filter(None, found.groups())).lower().removeprefix("processgroup")
         yield Backend(said, NAME, name, "data")
+    elif found := _FRAMES.search(text):
+        yield Backend(said, NAME, "gloo", found.lastgroup or "")
+    elif found := _VERSION.search(text):
+        yield Setting(said, "gloo", VERSION, found["version"])
     elif _DEALT.search(text):
         yield Backend(said, "vLLM", "nccl", "data")
     elif found := _FRAME.search(text):

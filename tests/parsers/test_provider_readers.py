@@ -315,6 +315,33 @@ def said(reader, text: str) -> list[tuple]:
             "INFO [parallel_state.py:1201] rank 2 in world size 4 is assigned as DP rank 0, PP rank 0, TP rank 2",
             [(Backend, "vLLM", "nccl", "data")],
         ),
+        (
+            torch_distributed,
+            '  File "/opt/torch/distributed/distributed_c10d.py", line 786, in init_process_group',
+            [(Backend, "PyTorch", "gloo", "start")],
+        ),
+        (
+            torch_distributed,
+            '  File "/opt/torch/autograd/graph.py", line 825, in _engine_run_backward',
+            [(Backend, "PyTorch", "gloo", "backward")],
+        ),
+        (
+            torch_distributed,
+            '  File "/opt/torch/autograd/__init__.py", line 173, in backward',
+            [(Backend, "PyTorch", "gloo", "backward")],
+        ),
+        (torch_distributed, '  File "/opt/torch/_tensor.py", line 581, in backward', []),
+        (
+            torch_distributed,
+            "PyTorch version: 2.3.1+cu121",
+            [(Setting, "gloo", "PYTORCH_VERSION", "2.3.1+cu121", False)],
+        ),
+        (
+            torch_distributed,
+            "- PyTorch version (GPU?): 2.1.0 (True)",
+            [(Setting, "gloo", "PYTORCH_VERSION", "2.1.0", False)],
+        ),
+        (torch_distributed, "CUDA used to build PyTorch: 12.1", []),
         (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", False)]),
         (
             torch_distributed,

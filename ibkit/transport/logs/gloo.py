@@ -3,15 +3,18 @@
 A Gloo context has one device and no shared memory, so that its transport is the same for all its ranks, on whatever
 hosts they are. In PyTorch on Linux it is TCP unless GLOO_DEVICE_TRANSPORT names another one, in Horovod always.
 Beside NCCL or MPI it coordinates the ranks, and nothing of it decides. NCCL may be silent, and PyTorch, vLLM and SGLang
-make groups of Gloo beside it: that Gloo connected its ranks over TCP does not show that it carries their data.
+make groups of Gloo beside it, also later on, and with TORCH_DISTRIBUTED_DEBUG=DETAIL for each of NCCL's
+(c10d/ProcessGroupWrapper.cpp): that Gloo connected its ranks, failed to, or lost one shows neither that it carries
+their data, nor that nothing did.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ibkit.model.mpi import Layer, Pair
-from ibkit.parsers import gloo, horovod
+from ibkit.parsers import gloo, horovod, torch_distributed
 from ibkit.parsers.job_facts import Backend, Failure, Mesh, Provider, Setting
 from ibkit.transport import words
 from ibkit.transport.evidence import Book, File, Mark
@@ -28,14 +31,27 @@ NEXT_STEP = (
     "TORCH_DISTRIBUTED_DEBUG=DETAIL, and keep the environment (GLOO_DEVICE_TRANSPORT, "
     "GLOO_SOCKET_IFNAME) beside the log"
 )
-CARRIER_STEP = (
-    "Gloo connected its ranks over TCP, but no line tells whether it carries the data or coordinates ranks of NCCL, "
-    "which is silent unless it is asked: run again with NCCL_DEBUG=INFO and TORCH_DISTRIBUTED_DEBUG=INFO, or keep the "
-    'line that tells the backend (init_process_group(backend="gloo")) in the log'
+_CARRIER = (
+    "no line tells whether Gloo carries the data or coordinates ranks of NCCL, which is silent unless it is asked: run "
+    "again with NCCL_DEBUG=INFO and TORCH_DISTRIBUTED_DEBUG=INFO, or keep the line that tells the backend "
+    '(init_process_group(backend="gloo")) in the log'
+)
+CARRIER_STEP = f"Gloo connected its ranks, but {_CARRIER}"
+LOST_STEP = (
+    f"Gloo lost a rank: look for that one's own error first. What moved the data until then is not told: {_CARRIER}"
+)
+APART_STEP = (
+    f"a group of Gloo was not connected, and whether data had moved by another one before is not told: {_CARRIER}"
 )
 #: Values of GLOO_DEVICE_TRANSPORT that are TCP (c10d/GlooDeviceFactory.cpp). An unset one is told as an empty one.
 _TCP_DEVICES = frozenset(("", "TCP", "TCP_TLS", "LINUX", "UV", "LAZY_TCP"))
 _INTERFACES = frozenset(("GLOO_SOCKET_IFNAME", "HOROVOD_GLOO_IFACE"))
+#: PyTorch's first release whose Gloo can have a device for verbs.
+_FIRST_WITH_VERBS = (2, 8)
+#: So many lines a traceback has between a frame of PyTorch's and the error: one frame is two or three.
+_FRAME_LINES = 40
+#: The error that a frame raised by itself, and did not pass on in words of its own.
+_RAISED = re.compile(r"RuntimeError: \[")
 _MAX_FACTS = 100_000
 
 Fact = Provider | Mesh | Failure
@@ -49,6 +65,9 @@ class Evidence:
         self._facts: list[tuple[Fact, Mark]] = []
         self._backends: list[tuple[Backend, Mark]] = []
         self._settings: list[tuple[Setting, Mark]] = []
+        #: Frames of tracebacks, by what they are about.
+        self._frames: dict[str, list[Mark]] = {}
+        self._has_others = False
 
     def add(self, fact: Fact | Backend | Setting, file: File) -> None:
         """Take one fact."""
@@ -56,8 +75,12 @@ class Evidence:
         if isinstance(fact, Setting):
             self._settings.append((fact, mark))
         elif isinstance(fact, Backend):
-            if fact.name == "gloo" and fact.purpose == "data":
+            if fact.purpose in (torch_distributed.START, torch_distributed.BACKWARD):
+                self._frames.setdefault(fact.purpose, []).append(mark)
+            elif fact.purpose == "data" and fact.name == "gloo":
                 self._backends.append((fact, mark))
+            else:
+                self._has_others |= fact.purpose == "data"
         elif len(self._facts) < _MAX_FACTS:
             self._facts.append((fact, mark))
 
@@ -83,15 +106,20 @@ class Evidence:
         for fact, mark in fatal:
             if reason := reason_of(fact):
                 why.setdefault(reason, []).append((mark, "failure"))
-        if any(fact.topic != "connection-lost" for fact, _ in fatal):
-            word = "none"
+        apart = [mark for fact, mark in fatal if fact.topic != "connection-lost"]
+        if apart and not _was_connected(facts, apart):
+            word = "none" if self._has_frame(torch_distributed.START, apart) else "unknown"
+        elif fatal and not self._carries_data() and not self._has_others:
+            word = "unknown"
         cited = tuple(book.cite(mark, kind, name) for name, (mark, kind) in told.items() if word != "none")
         status, step = "undecided" if word == "unknown" else "as-expected", None
         if fatal:
             status = "aborted"
+            if word == "unknown":
+                step = APART_STEP if apart else LOST_STEP
         elif word == "unknown":
             step = NEXT_STEP
-        elif word in ("tcp", "ipoib") and not self._carries_data():
+        elif not self._carries_data():
             status, step = "undecided", CARRIER_STEP
         elif word in ("tcp", "ipoib") and known.hosts != 1:
             status = "by-configuration"
@@ -109,9 +137,19 @@ class Evidence:
         )  # fmt: skip
 
     def _carries_data(self) -> bool:
-        """Whether tensors go by Gloo: a framework names it as its backend, or a rank gave up when Gloo lost a peer."""
-        is_lost = any(isinstance(fact, Failure) and fact.is_fatal for fact, _ in self._facts)
-        return bool(self._backends) or is_lost
+        """Whether tensors go by Gloo: a framework names it as its backend, or the backward pass ended by its error."""
+        lost = [mark for fact, mark in self._facts if isinstance(fact, Failure) and fact.topic == "connection-lost"]
+        raised = [mark for mark in lost if _RAISED.search(mark.text)]
+        return bool(self._backends) or self._has_frame(torch_distributed.BACKWARD, raised)
+
+    def _has_frame(self, purpose: str, errors: Iterable[Mark]) -> bool:
+        """Whether one of these errors ended a traceback with such a frame, or with the call itself."""
+        frames = self._frames.get(purpose, ())
+        return any(
+            frame.rank == error.rank and frame.is_before(error) and error.line - frame.line <= _FRAME_LINES
+            for error in errors
+            for frame in frames
+        )
 
     def _told(self, facts: Iterable[tuple[Fact, Mark]], links: Links) -> _Told:
         """The transports that lines name, each with the line that does, and its class."""
@@ -141,9 +179,13 @@ class Evidence:
         return words.combine(words.of_interface(name) for name in names) if names else "tcp"
 
     def _has_tcp_device(self) -> bool:
-        """Whether processes say that PyTorch's Gloo has a TCP device."""
-        values = {s.value.upper() for s, _ in self._in_force() if s.name == "GLOO_DEVICE_TRANSPORT"}
-        return bool(values) and values <= _TCP_DEVICES
+        """Whether processes say that PyTorch's Gloo has a TCP device, or their version has no other one."""
+        in_force = self._in_force()
+        values = {s.value.upper() for s, _ in in_force if s.name == "GLOO_DEVICE_TRANSPORT"}
+        if values:
+            return values <= _TCP_DEVICES
+        versions = [s.value for s, _ in in_force if s.name == torch_distributed.VERSION]
+        return bool(versions) and all(map(_has_no_verbs, versions))
 
     def _in_force(self) -> list[tuple[Setting, Mark]]:
         return in_force(self._settings)
@@ -154,6 +196,17 @@ def _word(device: Provider, links: Links) -> str:
     if device.provider == "tcp":
         return words.of_interface(device.detail)
     return links.word(device.said.host, device.detail or "") or "rdma"
+
+
+def _has_no_verbs(version: str) -> bool:
+    major, minor = map(int, re.findall(r"\d+", version)[:2])
+    return (major, minor) < _FIRST_WITH_VERBS
+
+
+def _was_connected(facts: Iterable[tuple[Fact, Mark]], errors: Iterable[Mark]) -> bool:
+    """Whether a rank had all its connections before all of these errors."""
+    whole = [mark for fact, mark in facts if isinstance(fact, Mesh) and fact.connected == fact.ranks - 1]
+    return any(all(mark.is_before(error) for error in errors) for mark in whole)
 
 
 def _asks_for_tcp(setting: Setting) -> bool:
