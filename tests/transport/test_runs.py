@@ -293,6 +293,8 @@ def test_a_job_that_tells_only_what_ucx_supports_is_not_hidden_by_another_one_ov
     ]
     assert [verdict for verdict, _ in in_turn(bml_lines(), supported)[2]] == ["tcp", "rdma"]
     assert in_turn(bml_lines(), supported)[:2] == [[("mixed", "mixed")]] * 2
+    own = [line.replace(":200 ", ":300 ").replace(":201 ", ":301 ") for line in ucx_lines(TCP_LANES)]
+    assert judged(text(supported, own)).verdict == "tcp"  # what it has opened is not what it has taken
 
 
 def test_tables_behind_command_lines_are_runs_of_their_own() -> None:

@@ -7,7 +7,7 @@ one process about its endpoints to any other host (class selection): UCX, PSM2, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -76,7 +76,10 @@ class Paths:
         matching = [*self._matching_paths()]
         found = [*self.endpoint_paths(), *matching, *self._openib_paths()]
         found += self._unmatched_paths() if matching else ()
-        found = found or list(self._supported_paths())
+        if not found:
+            found = list(self._supported_paths(self._processes))
+        else:
+            found += _against(found, self._supported_paths([p for p in self._processes if not p.endpoints]))
         if all(path.b is not None for path in found):
             found += self._nameless_paths() or (path for path in self._broken_paths() if path.b is None)
         else:
@@ -243,17 +246,19 @@ class Paths:
                     word = "shm" if is_shared else self._lanes_word(process.host, every)
                     yield Path(host, host, word, endpoint.mark, "selection")
 
-    def _supported_paths(self) -> Iterator[Path]:
+    def _supported_paths(self, processes: Iterable[MpiProcess]) -> Iterator[Path]:
         """Open MPI 4.1.1 and later choose UCX if it has opened verbs on a device of the list; then it sends by those.
 
         The check asks UCX's context for what it has, after UCX_TLS and UCX_NET_DEVICES (opal/mca/common/ucx). With
         ``any`` nothing was checked; and what UCX complains of may be that device.
         """
-        asked = [process for process in self._processes if not process.btls]  # who sends by btls sends not by UCX
+        asked = [
+            p for p in self._processes if not p.btls and (p.pml is None or p.pml[0] == "ucx")
+        ]  # others send not by UCX
         levels = {process.support[0] if process.support else None for process in asked}
         if levels != {"transports and devices"} or any(failure.runtime == "ucx" for failure, _ in self._parts.failures):
             return
-        for process in self._processes:
+        for process in processes:
             if process.support and process.pml and process.pml[0] == "ucx":
                 yield Path(self._host(process.host), None, "rdma", process.support[1], "selection", needs_hosts=True)
 
@@ -399,7 +404,7 @@ def _linked(paths: list[Path]) -> list[Path]:
     return [path._replace(word=word(path)) for path in paths]
 
 
-def _against(paths: list[Path], others: Iterable[Path]) -> list[Path]:
+def _against(paths: Sequence[Path], others: Iterable[Path]) -> list[Path]:
     """Of others those that say TCP where all of these say RDMA, or the other way round."""
     known = {path.word for path in paths if path.b is None}
     opposite = words.RDMA if known <= _BY_TCP else _BY_TCP if known <= words.RDMA else frozenset()

@@ -121,6 +121,11 @@ class Evidence:
         """What MPICHs were built for, or which network module of theirs speaks."""
         return [fact.device for fact, _ in self.facts if isinstance(fact, Build) and fact.device]
 
+    def built(self) -> list[tuple[Provider, Mark]]:
+        """What the builds that are told send with, of those that send themselves."""
+        builds = [(fact, mark) for fact, mark in self.facts if isinstance(fact, Build)]
+        return mpi_builds.carriers((build, mark) for build, mark in builds if not build.device.startswith("ch4"))
+
     def ucx_netmods(self) -> list[Mark]:
         """Where MPICH's module for UCX speaks."""
         return [mark for fact, mark in self.facts if isinstance(fact, Build) and fact.device == "ch4:ucx"]
@@ -153,6 +158,9 @@ class Evidence:
                     groups[key] = group._replace(is_shared_only=group.is_shared_only or fact.is_only)
         spoken = [groups[key] for key in sorted(groups) if groups[key].providers or groups[key].shared_memory]
         own = [group for group in spoken if group.shared_memory or not _are_libraries(group.providers)]
+        places = {_place(group, before[0]) for group in own}
+        if own:  # libfabric behind another command line than all of these is another run's
+            own = [group for group in spoken if group in own or not places & {_place(group, before[0])}]
         builds = [(fact, mark) for fact, mark in self.facts if isinstance(fact, Build)]
         if own or (spoken and mpi_builds.may_use_libfabric(builds)):
             return own or spoken
@@ -182,6 +190,11 @@ def layers(groups: Sequence[Group], versions: Sequence[Versions], context: Conte
     alone = context if is_alone else context._replace(ranks=None, hosts=None, names=(), failures=())
     told = zip(groups, versions, strict=True)
     return [_layer(group, number, own, alone, book) for number, (group, own) in enumerate(told, 1)]
+
+
+def _place(group: Group, launches: Launches) -> int:
+    """Behind how many command lines a run stands in its file."""
+    return launches.between(group.first.order, 0, group.first.line)
 
 
 def _are_libraries(named: Sequence[tuple[Provider, Mark]]) -> bool:
@@ -249,6 +262,8 @@ def _layer(group: Group, job: int, versions: Versions, context: Context, book: B
     has_begun = any(failure.topic == "broken" for failure, _ in ends)
     if verdict == "unknown" and set(named) <= words.RDMA and has_begun:
         verdict = words.combine(named)  # a queue pair that breaks was in use: there is another host
+    if verdict in ("tcp", "ipoib") and has_begun:
+        verdict, pairs = "mixed", ()  # what broke was verbs: another run's, or this one has both
     if any(failure.topic in _AT_START for failure, _ in ends) or (
         has_ended and not has_begun and verdict in ("unknown", "shm")
     ):

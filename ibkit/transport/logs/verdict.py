@@ -34,12 +34,13 @@ from ibkit.parsers.platform_mpi import NAME as PLATFORM_NAME
 from ibkit.parsers.platform_mpi import RUNTIME as PLATFORM
 from ibkit.parsers.platform_mpi import ProtTable
 from ibkit.parsers.torch_distributed import RESTARTED
+from ibkit.transport import words
 from ibkit.transport.answer import beside, combine
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.host_names import short_name
 from ibkit.transport.links import Links
-from ibkit.transport.logs import gloo, mpi, mpich_steps, nccl, nccl_run, prot_tables, providers
+from ibkit.transport.logs import gloo, mpi, mpi_builds, mpich_steps, nccl, nccl_run, prot_tables, providers
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.doubt import agreed, common
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
@@ -70,6 +71,12 @@ _HEARD = {"qp-refused": _QP_STEP, "tcp-module": _TCP_STEP}
 _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
 )
+_BUILD_STEP = (
+    "{runtime} with {device} is named as well, by which no run here can have sent: if a job ran with it, give the log "
+    "of that job alone"
+)
+#: Whose runs such a build may be.
+_OF_BUILDS = frozenset(("MPICH", "MVAPICH", "MVAPICH2", "libfabric", "UCX"))
 #: Layers of the backends that a framework names.
 _BACKEND_LAYERS = {"nccl": "nccl", "mpi": "mpi"}
 #: What no program prints, a tenth of random bytes: control characters but for NUL, the bell, a spinner's backspaces,
@@ -367,6 +374,7 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
     if any(layer.job == MAX_RUNS for layer in layers):
         text = f"run {MAX_RUNS} is that and all later ones"
         heap.problems.append(Problem("many-runs", text))
+    layers += _other_builds(heap, layers)
     silent = list(_foreign_layers(heap, layers))
     for layer in heap.gloo.layers(heap.launches, attempts, known, heap.links, book):
         layers.append(beside(layer, [*layers, *silent]))
@@ -470,6 +478,22 @@ def _silent(heap: _Heap, runtime: str) -> tuple[str, str | None, str]:
     if runtime != "MPICH":
         return runtime, version, next_step(runtime, version)
     return runtime, version, mpich_steps.transport_step(version, heap.providers.devices())
+
+
+def _other_builds(heap: _Heap, layers: Sequence[Layer]) -> list[Layer]:
+    """A layer for a build of MPICH or MVAPICH2 by which none of the runs can have sent: whether a job ran with it, or
+    somebody only asked what is installed, no line tells.
+    """
+    ran = [layer for layer in layers if layer.layer == "mpi"]
+    told = {layer.verdict for layer in ran if layer.runtime in _OF_BUILDS}
+    for provider, _ in heap.providers.built():
+        word = mpi_builds.word(provider)
+        against = words.RDMA if word == "tcp" else frozenset(("tcp", "ipoib")) if word in words.RDMA else frozenset()
+        if told and told <= against:
+            step = _BUILD_STEP.format(runtime=provider.runtime, device=provider.provider)
+            job = max(layer.job for layer in ran) + 1
+            return [Layer("mpi", "unknown", "undecided", job, runtime=provider.runtime, next_step=step)]
+    return []
 
 
 def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
