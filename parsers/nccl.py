@@ -467,6 +467,7 @@ _TOPICS = tuple(
         (r"N(?:ET|et)/([^:]{1,40}?) ?: (?:No device found|call to devices\(\) returned 0 devices)", "no-device", False),
         (r"NET/OFI (?:.{0,200} )?Could(?: not|n't) find any optimal provider", "ofi-no-provider", False),
         (r"NET/OFI (?:aws-ofi-\w{2,8} initialization|Initializing plugin) failed", "ofi-no-provider", False),
+        (r"NET/Plugin ?: .{0,400}(?:No plugin found|Could not find:)", "no-plugin", False),
         (r"Failed to initialize NET plugin (\S.{0,60})", "plugin-init", False),
         (r"Error: network (.{0,60}) not found", "no-such-network", True),
         (r"Failed to initialize any NET plugin", "no-network", True),

@@ -297,6 +297,8 @@ WARN = "n01:4711:4790 [3] transport/net_ib.cc:100 NCCL WARN "
         (WARN + "NET/OFI Couldn't find any optimal provider", "ofi-no-provider", False),
         (WARN + "Error: network IB not found.", "no-such-network", True),
         (WARN + "Failed to initialize any NET plugin", "no-network", True),
+        (WHO + "NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin.", "no-plugin", False),
+        (WHO + "NET/Plugin : dlerror=librccl-net.so: cannot open shared object file: No such file or directory No plugin found (librccl-net.so), using internal implementation", "no-plugin", False),
         (WARN + "Detected mixed local Net device counts across ranks (min 1, max 2). Set NCCL_IGNORE_NET_MISMATCH=1 to continue.", "mixed-devices", True),
         (WHO + "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0' (no module)", "no-peer-memory", False),
         ("n01:1:2 [0] net_ib.cc:7 (ncclIbInit) NCCL WARN Call to ibv_create_qp failed with error Cannot allocate memory", "memlock", True),

@@ -535,3 +535,12 @@ def test_ranks_that_only_a_table_names_are_counted_and_told_to_be_silent() -> No
 def test_a_job_that_was_killed_at_once_is_not_asked_for_more_output_first() -> None:
     step = layer_of(judged(fixture("nccl-killed-before-all-ranks-chose")), "nccl").next_step or ""
     assert step.startswith("the job died before its ranks had said what they use")
+
+
+# 5: a plugin that is missing is no reason, but where the hosts have Slingshot it is what to look at
+def test_a_missing_plugin_is_a_step_on_hosts_with_slingshot() -> None:
+    log = (FIXTURES / "rccl-socket-hsn" / "job.log").read_text()
+    (layer,) = judged(log).layers
+    assert layer.next_step is not None and "librccl-net.so" in layer.next_step
+    (layer,) = judged(log.replace("hsn", "eth")).layers
+    assert (layer.verdict, layer.status, layer.next_step) == ("tcp", "fallback", None)

@@ -78,6 +78,10 @@ _PROVIDER_STEP = (
     "libfabric took a provider that is TCP: `fi_info` on these hosts lists those that it has (efa, cxi, verbs), and "
     "FI_PROVIDER may ask for one"
 )
+_SLINGSHOT_STEP = (
+    "hosts with interfaces called hsn have Slingshot, whose own NICs are reached by a plugin of aws-ofi-nccl with the "
+    "libfabric of cxi, and no plugin was found: `fi_info -p cxi` on these hosts, and {library} on LD_LIBRARY_PATH"
+)
 
 Why = dict[str, list[tuple[Mark, str]]]
 
@@ -600,9 +604,9 @@ class _Run:
         if asked:
             apart = _of_other_hosts(why, asked)
             return "fallback" if apart else "by-configuration", {**apart, **asked_for(asked)}, None
-        return self._fallback(why)
+        return self._fallback(why, failures)
 
-    def _fallback(self, why: Why) -> tuple[str, Why, str | None]:
+    def _fallback(self, why: Why, failures: Sequence[tuple[Failure, Mark]]) -> tuple[str, Why, str | None]:
         """TCP that nothing asked for: a fall-back, unless the hosts have no HCA."""
         if set(why) == {"noport"} and self._judge.device is None and not self._judge.has_port:
             if self._hosts and {short_name(host) for host in self._hosts} <= self._judge.without_hca:
@@ -614,7 +618,18 @@ class _Run:
                 )
                 return "undecided", why, look
         is_libfabric = any(is_of_libfabric(name) for chosen in self._chosen.values() for name in chosen)
-        return "fallback", why, _PROVIDER_STEP if is_libfabric and not why else None
+        if is_libfabric and not why:
+            return "fallback", why, _PROVIDER_STEP
+        return "fallback", why, self._slingshot_step() if self._lacks_plugin(failures) else None
+
+    def _lacks_plugin(self, failures: Sequence[tuple[Failure, Mark]]) -> bool:
+        """Whether these are HPE's hosts, by the names of the interfaces that carry the data, and have no plugin."""
+        names = {name for n in self._chosen for name in self._peers.process(n).interfaces.get("Socket", ())}
+        is_of_hpe = bool(names) and all(map(_HSN.match, names))
+        return is_of_hpe and any(failure.topic == "no-plugin" for failure, _ in failures)
+
+    def _slingshot_step(self) -> str:
+        return _SLINGSHOT_STEP.format(library="librccl-net.so" if self._version()[0] == "RCCL" else "libnccl-net.so")
 
     def _proven(self, failures: list[tuple[Failure, Mark]]) -> Why:
         why: Why = {}
@@ -720,6 +735,8 @@ _NO_ANSWER = "Connection timed out"
 _PEER_GID = re.compile(r"\bremote GID ::ffff:(\d{1,3}(?:\.\d{1,3}){3})\b")
 #: The start of NET or COLLNET in a channel line.
 _TO_NETWORK = re.compile(r" via [NC]")
+#: HPE's names for the interfaces of Slingshot's NICs, and of the Ethernet NICs of Slingshot 10.
+_HSN = re.compile(r"hsn\d{1,3}\Z")
 #: EC2's private DNS names. EC2 has no InfiniBand and no RoCE; some instance types have an EFA.
 _EC2_NAME = re.compile(r"ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.|\Z)")
 
