@@ -367,6 +367,24 @@ def test_a_requeued_job_whose_provider_changed() -> None:
     assert "mixed" not in {layer.verdict for layer in answer.layers}
 
 
+@pytest.mark.parametrize("command", ["", "+ mpirun_rsh -hostfile hosts ./a"])
+def test_each_table_of_mvapich2_is_a_run(command: str) -> None:
+    """Though their lines are alike; what ranks say before the first one is of the same run."""
+
+    def table(hca: str) -> list[str]:
+        homogeneous = "[n01:mpi_rank_0][rdma_param_handle_heterogeneity] All nodes involved are homogeneous"
+        return [command, homogeneous, " MVAPICH2-2.3.7 Parameters", f"\tHCA NAME                       : {hca}"]
+
+    edr, hfi = table("MV2_HCA_MLX_CX_EDR"), table("MV2_HCA_INTEL_HFI1")
+    answer = judged(text("SLURM_JOB_NUM_NODES=2", edr, edr))
+    assert [(layer.job, layer.verdict, layer.version) for layer in answer.layers] == [
+        (1, "rdma", "2.3.7"),
+        (2, "rdma", "2.3.7"),
+    ]
+    assert [layer.job for layer in judged(text("SLURM_JOB_NUM_NODES=2", edr, hfi, edr)).layers] == [1, 2, 3]
+    assert [layer.job for layer in judged(text("SLURM_JOB_NUM_NODES=2", edr)).layers] == [1]
+
+
 def test_logs_of_two_nodes_are_not_parted_by_one_nodes_line() -> None:
     one = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", hosts=("n01",))
     other = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", hosts=("n02",), pid=400)

@@ -7,7 +7,8 @@ environment or a host file does not tell that there are two hosts, such a line d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ibkit.model.mpi import Layer, Pair
@@ -99,6 +100,8 @@ class Evidence:
     def __init__(self) -> None:
         self.facts: list[tuple[Provider | RankPlace | SharedMemory | Build, Mark]] = []
         self.headers: list[Mark] = []
+        #: Of MVAPICH2's tables, whose ranks may have spoken before.
+        self._titles: list[Mark] = []
 
     def add(self, fact: Provider | RankPlace | SharedMemory | Build | Version, file: File) -> None:
         """Take one fact. A version's line begins a run of Intel MPI: rank 0 prints it first."""
@@ -106,6 +109,8 @@ class Evidence:
         if isinstance(fact, Version):
             if fact.runtime == "Intel MPI":
                 self.headers.append(mark)
+            elif fact.runtime == "MVAPICH2" and " Parameters" in mark.text:
+                self._titles.append(mark)
         elif len(self.facts) < _MAX_FACTS:
             self.facts.append((fact, mark))
 
@@ -136,12 +141,14 @@ class Evidence:
         return max(rows) + 1 if rows and len(set(rows)) == len(rows) and len(self.headers) < 2 else None
 
     def runs(self, launches: Sequence[Mark], attempts: Attempts) -> list[Group]:
-        """The facts of each run: a command line, a header or a new attempt of the job stands between two of them.
+        """The facts of each run: a command line, a header, one more table's title or a new attempt of the job stands
+        between two of them.
 
         Where no run says anything, what a build of MPICH tells is the only run's; so it is where libfabric speaks,
         which that build does not use.
         """
-        before = Launches(launches), Launches(self.headers)
+        commands = Launches(launches)
+        before = commands, Launches([*self.headers, *self._titles_of_more(commands)])
         groups: dict[tuple[int, ...], Group] = {}
         for fact, mark in self.facts:
             if isinstance(fact, Build):
@@ -166,6 +173,12 @@ class Evidence:
             return own or spoken
         built = mpi_builds.carriers(builds)
         return [Group(built, [place for group in groups.values() for place in group.places], [])] if built else []
+
+    def _titles_of_more(self, launches: Launches) -> Iterator[Mark]:
+        """The titles of tables before which another one stands behind the same command line."""
+        for earlier, title in pairwise(self._titles):
+            if earlier.is_before(title) and not launches.between(title.order, earlier.line, title.line):
+                yield title
 
 
 class Context(NamedTuple):
