@@ -14,6 +14,7 @@ from ibkit.parsers.erased import TYPE_CHECKING
 from ibkit.parsers.fingerprints import PADDING, Hash, Seen, Table, stretches
 from ibkit.parsers.line_sieve import TIMED, Candidate, Clock, Shapes, digits_as_zeros, without_inner_times
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, ONCE, shape
+from ibkit.parsers.log_scanner import MAX_UNENDED_BYTES
 
 if TYPE_CHECKING:
     from ibkit.parsers.fingerprints import Places, Prints, Worths
@@ -65,12 +66,12 @@ class BulkSieve:
 
     def sift(self, text: bytes) -> bytes:
         """A part of a log with each line that is no candidate empty. Left as they are: the first and the last line,
-        which may be cut, very long ones, and blocks with lines between carriage returns.
+        which may be cut, those that whoever reads them cuts, and blocks with lines between carriage returns.
         """
         at, last = text.find(b"\n") + 1, text.rfind(b"\n") + 1
         parts = [text[:at]]
         while at < last:
-            end = text.rfind(b"\n", at, at + BLOCK_BYTES) + 1
+            end = text.rfind(b"\n", at, at + _block_size(text, at)) + 1
             if end:
                 parts.append(self._sift_block(text[at:end]))
             else:
@@ -132,6 +133,14 @@ class BulkSieve:
         fresh = self._seen.places_of_others(prints)
         self._seen.add(prints[fresh])
         return [(rows[at, 1].item(), text[rows[at, 2] : rows[at, 4]], keys[at], KEEP) for at in fresh]
+
+
+def _block_size(text: bytes, at: int) -> int:
+    """How many bytes from here on hold no line that is cut where it is read: its start alone is looked at there."""
+    half = MAX_UNENDED_BYTES // 2
+    starts = range(at, min(at + BLOCK_BYTES, len(text)), half)
+    may_hold_one = any(text.find(b"\n", start, start + half) < 0 for start in starts)
+    return min(BLOCK_BYTES, MAX_UNENDED_BYTES) if may_hold_one else BLOCK_BYTES
 
 
 def _lines(text: bytes) -> tuple[Places, Places]:

@@ -19,7 +19,7 @@ from ibkit.parsers.seen_lines import Memory
 if TYPE_CHECKING:
     from ibkit.parsers.bulk_sieve import BulkSieve
 
-#: A line that has no end within this many bytes is cut.
+#: A line that has no end and no carriage return within this many bytes is cut.
 MAX_UNENDED_BYTES = 1 << 18
 #: From here on (bytes) the time that it takes to import numpy is saved by it.
 LARGE_BYTES = 64 << 20
@@ -69,7 +69,7 @@ class Scanner:
             if self.size > LARGE_BYTES or block.count(b"\n", 0, _START_BYTES) > _START_BYTES // 2:
                 self._expect_much()
             yield from self._telling(block)
-            if end == _CONTINUED:
+            if end != _WHOLE:
                 self.lines -= 1
 
     def _expect_much(self) -> None:
@@ -111,29 +111,33 @@ class Scanner:
         return line
 
     def _long_line(self, number: int) -> None:
-        if len(self.problems) < 100:
+        is_told = self.problems and self.problems[-1].line == number  # of another piece of it
+        if len(self.problems) < 100 and not is_told:
             text = f"a line of more than {MAX_LINE_CHARS} bytes; only its start was looked at"
             self.problems.append(Problem("long-line", text, number))
 
     def _blocks(self) -> Iterator[tuple[bytes, int]]:
-        """Whole lines without the last line's end, and how the last one ends: whole, dropped from here on, or going
-        on in the next block after a carriage return.
+        """Whole lines without the last line's end, and how the last one ends: whole, or going on in the next block
+        after a carriage return, where it is too long only after what is dropped of it.
         """
         rest, dropping = b"", False
         while data := self._stream.read(BLOCK_BYTES):
             if not self.size:
                 self.nul_bytes = data.count(b"\0")
             self.size += len(data)
-            if dropping:
-                end = data.find(b"\n")
-                if end < 0:
-                    continue
-                data, dropping = data[end + 1 :], False
+            start = rest.rfind(b"\r") + 1
             data = rest + data
-            end = data.find(b"\n")
-            if end > MAX_UNENDED_BYTES and data.find(b"\r", 0, end - 1) < 0:  # wherever the reads end
-                yield data[:MAX_LINE_CHARS], _DROPPED
-                data = data[end + 1 :]
+            end = _end_of_piece(data, start)
+            if end - start > MAX_UNENDED_BYTES and not dropping:  # wherever the reads end
+                if start:
+                    yield data[: start - 1], _CONTINUED
+                yield data[start : start + MAX_LINE_CHARS], _DROPPED
+                rest, dropping = b"", True
+            if dropping:
+                data, dropping = data[end:], end == len(data)
+                if data.startswith(b"\n"):
+                    self.lines += 1
+                    data = data[1:]
             cut = data.rfind(b"\n")
             if cut >= 0:
                 rest = data[cut + 1 :]
@@ -145,9 +149,7 @@ class Scanner:
                 if cut >= 0:
                     yield rest[:cut], _CONTINUED
                     rest = rest[cut + 1 :]
-                else:
-                    yield rest[:MAX_LINE_CHARS], _DROPPED
-                    rest, dropping = b"", True
+        self.lines += dropping
         if rest:
             cut = rest.rstrip(b"\r").rfind(b"\r")
             if cut >= 0:
@@ -155,6 +157,14 @@ class Scanner:
                 rest = rest[cut + 1 :]
             self.is_open = not rest.endswith(b"\r")
             yield rest, _WHOLE
+
+
+def _end_of_piece(text: bytes, start: int) -> int:
+    """Where the next carriage return or line's end is, or the text's."""
+    newline = text.find(b"\n", start)
+    end = newline if newline >= 0 else len(text)
+    found = text.find(b"\r", start, end)
+    return found if found >= 0 else end
 
 
 def _carriage_returns(block: bytes, number: int) -> tuple[list[bytes], list[int]]:

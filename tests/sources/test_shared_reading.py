@@ -25,6 +25,8 @@ from ibkit.export.mpi import mpi_document
 from ibkit.parsers import bulk_sieve, log_scanner
 from ibkit.parsers.bulk_sieve import BulkSieve
 from ibkit.parsers.job_log import worths
+from ibkit.parsers.log_lines import CONTEXT, IGNORE
+from ibkit.parsers.log_scanner import Scanner
 from ibkit.sources import log_streams, shared_reading
 from ibkit.sources.shared_reading import SharedReading
 from ibkit.transport.logs.job import open_job
@@ -112,6 +114,38 @@ def test_hostile_lines_give_the_same_answer(tmp_path: Path, part: int, end: byte
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_scanner, "BLOCK_BYTES", 50_001)
         assert answer(path) == alone
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_line_that_is_cut_is_told_whoever_looks_at_it(tmp_path: Path, end: bytes) -> None:
+    """Parts and blocks as large as they are: the longest of these fit into a block, and say nothing."""
+    path = tmp_path / "job.log"
+    lines = [CHANNEL % (1, 1, b"IB")] * 3
+    for size in (131_072, 262_142, 262_143, 262_144, 262_145, 300_000, 524_287, 524_288, 600_000):
+        lines += [b"x" * size, *[b"step | loss"] * 20, CHANNEL % (2, size, b"IB") + b" " * (size - 80), b""]
+    path.write_bytes(end.join([*lines, CHANNEL % (3, 4, b"Socket"), b""]))
+    alone = answer(path)
+    assert alone.count('"long-line"') == 5 + 9  # lines of x that are cut where they are read, and those of NCCL
+    with shared(1 << 20, here=True):
+        assert answer(path) == alone
+
+
+PIECES = [b"", b"a", b"\n", b"\r", b"\r\n", b"NCCL WARN b", b"x" * 120, b"x" * 100_000, b"x" * 262_144, b"y" * 262_145]
+
+
+def worths_but_of_x(forms: list[bytes]) -> list[int]:
+    return [CONTEXT if form.strip(b"x") else IGNORE for form in forms]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(30_000, 140_000))
+def test_what_of_a_long_line_is_looked_at_does_not_depend_on_where_reads_end(pieces: list[bytes], read: int) -> None:
+    found = []
+    for size in (1 << 17, read):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(log_scanner, "BLOCK_BYTES", size)
+            scanner = Scanner(io.BytesIO(b"".join(pieces)), worths_but_of_x, lambda line: (line, b""))
+            found.append(([(number, line) for number, line in scanner if line], scanner.lines, scanner.problems))
+    assert found[0] == found[1]
 
 
 @pytest.fixture
