@@ -72,9 +72,9 @@ _JOB_WORDS = (
     "NCCL", "INFO ", "WARN ", "UCX ", "] ", "# Memory domain: ", "# UCP endpoint", "help-mpi-", "Open MPI", "open-mpi",
     "MPI process", "Data for JOB [", "Another transport", "Connection summary: (", "MPI startup", "libfabric",
     "provider: ", "MVAPICH2", "Gloo", "][", "ORTE ", "PRTE has", "mpi_rank", "OSU MPI", "nThread", "Rank ", "rank ",
-    "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "psm_ep.c", "tmi: ", "Prot -  ", "mscclpp::", "cfg#", "retry count",
-    "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability", "MCA ",
-    "==== UCX", "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
+    "mpirun", "mpiexec", "OpenFabrics device", "no hfi units", "psm_ep.c", "tmi: ", "Prot -  ", "mscclpp::", "cfg#",
+    "retry count", "OFI ", "Fatal error in ", "MPICH Version:", "gloo/", "ibverbs device", "horovod", "==== Capability",
+    "MCA ", "==== UCX", "PSM3_", "DDP ", "_backend=", "MASTER_ADDR=", "MPI_ABORT", "enough slots", "BAD TERMINATION",
     " -- ranks ", "MPI Distribution", "HP MPI ", "MPI Application",
 )  # fmt: skip
 _GUID = "0x[0-9a-fA-F]{1,16}"
