@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ibkit.export.mpi_evidence import evidence_of, owners
 from ibkit.export.mpi_steps import layer_step
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Pair, Reason
 
@@ -20,13 +21,14 @@ COLUMNS = (
 def mpi_document(answer: JobVerdict, require: tuple[str, bool | None] | None = None) -> dict[str, Any]:
     """The answer as JSON-like data; ``require``: what was required, and whether it is met."""
     steps = [layer_step(layer) for layer in answer.layers]
+    owner = owners(answer.layers)
     return {
         "schema": SCHEMA,
         "target": answer.target,
         "verdict": answer.verdict,
         "status": answer.status,
         "layers": [_layer(layer, step) for layer, step in zip(answer.layers, steps, strict=True)],
-        "evidence": [_evidence(evidence) for evidence in answer.evidence],
+        "evidence": [_evidence(evidence, owner.get(evidence.id)) for evidence in answer.evidence],
         "next_step": answer.next_step or next(filter(None, steps), None),
         "require": {"wanted": require[0], "met": require[1]} if require else None,
         "problems": [problem._asdict() for problem in answer.problems],
@@ -56,6 +58,7 @@ def _layer(layer: Layer, next_step: str | None) -> dict[str, Any]:
         "reasons": [_reason(reason) for reason in layer.reasons],
         "remarks": [_reason(remark) for remark in layer.remarks],
         "next_step": next_step,
+        "evidence": list(evidence_of(layer)),
     }
 
 
@@ -70,7 +73,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
     }
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def _evidence(evidence: Evidence, owner: Layer | None) -> dict[str, Any]:
     return {
         "id": evidence.id,
         "class": evidence.evidence_class,
@@ -80,6 +83,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "rank": evidence.rank,
         "transport": evidence.transport,
         "text": evidence.text,
+        "layer": owner.layer if owner else None,
+        "job": owner.job if owner else None,
     }
 
 

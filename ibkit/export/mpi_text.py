@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ibkit.display import clean, counted
-from ibkit.export.mpi_evidence import quoted, telling_first
+from ibkit.export.mpi_evidence import names_of_runs, quoted, telling_first
 from ibkit.export.mpi_sentence import LAYERS, has_runs, sentence
 from ibkit.export.mpi_steps import layer_step, name_of_groups
 from ibkit.model.host_matrix import Cell, Matrix, fold
@@ -66,8 +66,10 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
     if left:
         yield "", 0
         yield "evidence:", 2
+        runs = names_of_runs(answer.layers)
         for item in quoted(left, _SHOWN_EVIDENCE):
-            yield f"  [{item.evidence_class}] {place(item)}", 6
+            run = f", {clean(runs[item.id])}" if item.id in runs else ""
+            yield f"  [{item.evidence_class}{run}] {place(item)}", 6
         if len(left) > _SHOWN_EVIDENCE:
             yield f"  ... and {len(left) - _SHOWN_EVIDENCE} more lines; --json lists all", 4
     if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers[:_SHOWN_LAYERS]):

@@ -63,7 +63,8 @@ class Reason(NamedTuple):
 class Layer(NamedTuple):
     """One independent data path of one job: ``layer`` is mpi, nccl or gloo, or tasks that have no library of any.
     ``remarks`` spoil nothing (peermem). ``process`` is a job of running processes by its first one: ``pid:4711``.
-    ``link_layers`` of an ``rdma`` are those that are told of some of its devices, and not of all.
+    ``link_layers`` of an ``rdma`` are those that are told of some of its devices, and not of all. ``evidence`` is all
+    that this run was judged by, with what its pairs and reasons stand on.
     """
 
     layer: str
@@ -80,6 +81,7 @@ class Layer(NamedTuple):
     remarks: tuple[Reason, ...] = ()
     process: str | None = None
     link_layers: tuple[str, ...] = ()
+    evidence: tuple[int, ...] = ()
 
 
 class JobVerdict(NamedTuple):

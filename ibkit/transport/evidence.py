@@ -44,6 +44,7 @@ class Book:
     def __init__(self) -> None:
         self._ids: dict[tuple[str, int, str, str | None], int] = {}
         self._evidence: list[Evidence] = []
+        self._cited: dict[int, None] = {}
 
     def cite(self, mark: Mark, evidence_class: str, transport: str | None = None) -> int:
         """The number of this evidence."""
@@ -54,7 +55,13 @@ class Book:
             self._evidence.append(
                 Evidence(number, evidence_class, mark.file, mark.line, mark.text, mark.host, mark.rank, transport)
             )
+        self._cited[self._ids[key]] = None
         return self._ids[key]
+
+    def cited(self) -> tuple[int, ...]:
+        """The numbers of what was cited since this was asked before: one run's, of runs that are judged in turn."""
+        cited, self._cited = tuple(self._cited), {}
+        return cited
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from ibkit.model.mpi import Evidence, JobVerdict, Layer
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 from ibkit.parsers.base import Problem
 from ibkit.transport import words
 from ibkit.transport.answer import beside, combine, is_carrier
@@ -62,7 +62,7 @@ def joined(
         if contradiction and _is_another_run(layers[same[0]], told.evidence, ranks.get(layer.process or "")):
             layers.append(layer._replace(job=len(layers) + 1))
         else:
-            layers[same[0]] = settled
+            layers[same[0]] = settled._replace(evidence=tuple(dict.fromkeys((*settled.evidence, *layer.evidence))))
             problems += contradiction
     layers = [beside(layer, layers) for layer in layers]
     return combine(told.target, layers, book, [*told.problems, *problems])
@@ -136,5 +136,11 @@ def _cite(answer: JobVerdict, book: Book) -> dict[int, int]:
 def _renumbered(layer: Layer, ids: Mapping[int, int]) -> Layer:
     return layer._replace(
         pairs=tuple(pair._replace(evidence=tuple(ids[id] for id in pair.evidence)) for pair in layer.pairs),
-        reasons=tuple(reason._replace(evidence=tuple(ids[id] for id in reason.evidence)) for reason in layer.reasons),
+        reasons=tuple(_cited(reason, ids) for reason in layer.reasons),
+        remarks=tuple(_cited(remark, ids) for remark in layer.remarks),
+        evidence=tuple(ids[id] for id in layer.evidence),
     )
+
+
+def _cited(reason: Reason, ids: Mapping[int, int]) -> Reason:
+    return reason._replace(evidence=tuple(ids[id] for id in reason.evidence))

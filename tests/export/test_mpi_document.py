@@ -65,7 +65,7 @@ def test_a_document_by_hand() -> None:
     assert [by_id[id]["line"] for id in pair["evidence"]] == [4, 5]
     assert by_id[pair["evidence"][0]] == {
         "id": pair["evidence"][0], "class": "path", "file": "job.out", "line": 4, "host": "n01", "rank": None,
-        "transport": "tcp", "text": lines[3],
+        "transport": "tcp", "text": lines[3], "layer": "nccl", "job": 1,
     }  # fmt: skip
     (reason,) = layer["reasons"]
     assert reason["id"] == "noport"

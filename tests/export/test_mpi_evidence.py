@@ -1,8 +1,9 @@
 """Which of many lines are read first: those that tell what differs."""
 
-from ibkit.export.mpi_evidence import quoted, telling_first
+from ibkit.export.mpi import mpi_document
+from ibkit.export.mpi_evidence import names_of_runs, quoted, telling_first
 from ibkit.export.mpi_text import lines
-from ibkit.model.mpi import Evidence, JobVerdict, Layer
+from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
 
 
 def item(number: int, transport: str | None, evidence_class: str = "path") -> Evidence:
@@ -42,3 +43,28 @@ def test_text_quotes_the_lines_of_one_slow_host() -> None:
     told = [line for line in lines(answer) if line.startswith("  [path]")]
     assert len(told) == 12
     assert told[:3] == [f"  [path] job.log:{number}: line {number}" for number in (4000, 4001, 1)]
+
+
+def test_evidence_names_its_run_where_there_are_several() -> None:
+    one = Layer("mpi", "rdma", "as-expected", 1, evidence=(1, 3))
+    other = Layer("mpi", "tcp", "fallback", 2, reasons=(Reason("memlock", "", "", (4,)),), evidence=(2, 3))
+    assert names_of_runs([one]) == {}
+    assert names_of_runs([one, other]) == {1: "run 1", 2: "run 2", 4: "run 2"}  # 3 is of both
+    nccl = Layer("nccl", "ib", "as-expected", evidence=(5,))
+    assert names_of_runs([one, other, nccl]) == {1: "mpi run 1", 2: "mpi run 2", 4: "mpi run 2"}
+    running = [one._replace(process="pid:10"), other._replace(process="pid:20")]
+    assert names_of_runs(running) == {1: "job pid:10", 2: "job pid:20", 4: "job pid:20"}
+
+
+def test_document_and_text_tell_whose_evidence_is() -> None:
+    layers = (
+        Layer("mpi", "rdma", "as-expected", 1, evidence=(1,)),
+        Layer("mpi", "tcp", "fallback", 2, evidence=(2,)),
+    )
+    answer = JobVerdict("job.log", "mixed", "fallback", layers, (item(1, "rdma"), item(2, "tcp"), item(3, None)))
+    told = mpi_document(answer)
+    assert [(one["layer"], one["job"]) for one in told["evidence"]] == [("mpi", 1), ("mpi", 2), (None, None)]
+    assert [layer["evidence"] for layer in told["layers"]] == [[1], [2]]
+    text = "\n".join(lines(answer))
+    assert "[path, run 2] job.log:2: line 2" in text
+    assert "[path] job.log:3: line 3" in text

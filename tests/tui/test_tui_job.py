@@ -18,7 +18,7 @@ from ibkit.tui.app import IbkitApp
 from ibkit.tui.snapshot import ASKED_JOB, FABRIC, MANAGERS, RUNNING, Part, Task, read_all
 from ibkit.tui.view import matrix
 from ibkit.tui.view.excerpt import excerpt_of
-from ibkit.tui.view.job import STATUS_LEVELS, evidence_rows, notices, page
+from ibkit.tui.view.job import STATUS_LEVELS, evidence_rows, evidence_table, notices, page
 from ibkit.tui.view.level import CRITICAL, OK, UNKNOWN
 from ibkit.tui.view.lines import plain
 from ibkit.tui.view.table import fit
@@ -64,8 +64,8 @@ def test_any_pair_of_words_has_a_page(verdict: str, status: str) -> None:
 def test_layers_of_several_jobs_are_told_apart() -> None:
     layers = (Layer("mpi", "ib", "as-expected", 1), Layer("nccl", "tcp", "fallback", 2))
     text = "\n".join(map(plain, page(JobVerdict("x", "mixed", "fallback", layers))))
-    assert "job 1, mpi  InfiniBand, as expected" in text
-    assert "job 2, nccl  TCP, not RDMA: a fall-back" in text
+    assert "run 1, mpi  InfiniBand, as expected" in text
+    assert "run 2, nccl  TCP, not RDMA: a fall-back" in text
 
 
 @pytest.mark.parametrize(
@@ -294,3 +294,16 @@ def test_running_jobs_are_told_apart_by_a_process_of_theirs() -> None:
     text = "\n".join(map(plain, page(JobVerdict("running", "mixed", "fallback", layers))))
     assert "job pid:89, mpi  TCP" in text
     assert "job pid:7, mpi  shared memory" in text
+
+
+def test_evidence_of_several_runs_tells_whose_it_is() -> None:
+    evidence = (Evidence(1, "path", "job.log", 1, "one"), Evidence(2, "path", "job.log", 2, "two"))
+    layers = (
+        Layer("mpi", "ib", "as-expected", 1, evidence=(1,)),
+        Layer("mpi", "tcp", "fallback", 2, evidence=(2,)),
+    )
+    found = evidence_table(JobVerdict("x", "mixed", "fallback", layers, evidence))
+    assert [column.title for column in found.columns][:3] == ["#", "Class", "Run"]
+    assert [row.values[2] for row in found.rows] == ["run 1", "run 2"]
+    alone = evidence_table(JobVerdict("x", "ib", "as-expected", layers[:1], evidence[:1]))
+    assert [column.title for column in alone.columns][:3] == ["#", "Class", "Where"]

@@ -134,8 +134,10 @@ class MatrixPage(Page):
         if found is None:
             return Content(empty="the job is being judged")
         layer, folded = found
-        self.title = f"{layer.layer} matrix"
-        return Content(matrix.group_lines(folded, layer), matrix.table(folded), "no host is known")
+        value: JobVerdict | None = snapshot.readings[self.part].value
+        name = job.name_of(layer, value.layers if value else ())
+        self.title = f"{name} matrix"
+        return Content(matrix.group_lines(folded, layer, name), matrix.table(folded), "no host is known")
 
     def detail(self, snapshot: Snapshot, key: Any) -> list[Line]:
         """The cell in words."""

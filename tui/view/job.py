@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ibkit.display import first_few
-from ibkit.export.mpi_evidence import telling_first
+from ibkit.export.mpi_evidence import names_of_runs, telling_first
 from ibkit.export.mpi_sentence import said, sentence
 from ibkit.model.host_matrix import fold
 from ibkit.model.mpi import Evidence, JobVerdict, Layer, Reason
@@ -39,6 +39,10 @@ EVIDENCE_COLUMNS = (
 )
 
 
+#: Of several runs; stands before the place.
+_RUN_COLUMN = Column("Run", drop=5, unknown="")
+
+
 def status_level(status: str) -> int:
     """How bad a status is."""
     return STATUS_LEVELS.get(status, UNKNOWN)
@@ -60,10 +64,8 @@ def page(verdict: JobVerdict) -> list[Line]:
 
 def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
     level = status_level(layer.status)
-    several_jobs = any(other.job != layer.job for other in verdict.layers)
     runtime = " ".join(part for part in (layer.runtime, layer.version) if part) or "runtime not known"
-    job = f"job {layer.process or layer.job}, " if several_jobs else ""
-    lines = [marked(level, span(f"{job}{layer.layer}", "heading"))]
+    lines = [marked(level, span(name_of(layer, verdict.layers), "heading"))]
     if len(verdict.layers) > 1:
         lines = [(*lines[0], span(f"  {said(layer, with_reasons=False)}", word(level)))]
     about: list[tuple[str, object]] = [("runtime", runtime)]
@@ -76,6 +78,13 @@ def _layer(layer: Layer, verdict: JobVerdict) -> list[Line]:
         why.append(("next step", layer.next_step))
     told = facts([*about, *why], indent="   ")
     return [*lines, *told[: len(about)], *matrix.drawn(fold(layer)), *told[len(about) :]]
+
+
+def name_of(layer: Layer, layers: Sequence[Layer]) -> str:
+    """A layer's name, with its run where there are several, or with a process of a running job."""
+    if not any(other.job != layer.job for other in layers):
+        return layer.layer
+    return f"{f'job {layer.process}' if layer.process is not None else f'run {layer.job}'}, {layer.layer}"
 
 
 def _few(hosts: Sequence[str]) -> str:
@@ -93,11 +102,12 @@ def _reason(reason: Reason) -> list[tuple[str, object]]:
 
 def evidence_table(verdict: JobVerdict) -> Table:
     """What the verdict stands on, what differs first."""
-    return evidence_rows(telling_first(verdict.evidence))
+    return evidence_rows(telling_first(verdict.evidence), names_of_runs(verdict.layers))
 
 
-def evidence_rows(evidence: Iterable[Evidence]) -> Table:
-    """A row for each piece of evidence."""
+def evidence_rows(evidence: Iterable[Evidence], runs: Mapping[int, str] | None = None) -> Table:
+    """A row for each piece of evidence; ``runs`` are the names of whose it is, where there are several."""
+    columns = (*EVIDENCE_COLUMNS[:2], _RUN_COLUMN, *EVIDENCE_COLUMNS[2:]) if runs else EVIDENCE_COLUMNS
     rows = [
         Row(
             item,
@@ -105,6 +115,7 @@ def evidence_rows(evidence: Iterable[Evidence]) -> Table:
             (
                 item.id,
                 item.evidence_class,
+                *((runs.get(item.id),) if runs else ()),
                 item.place,
                 item.host,
                 item.rank,
@@ -114,7 +125,7 @@ def evidence_rows(evidence: Iterable[Evidence]) -> Table:
         )
         for item in evidence
     ]
-    return Table("piece of evidence", EVIDENCE_COLUMNS, rows, plural="pieces of evidence")
+    return Table("piece of evidence", columns, rows, plural="pieces of evidence")
 
 
 def evidence_page(item: Evidence) -> list[Line]:

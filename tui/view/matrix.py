@@ -125,10 +125,10 @@ def pair_lines(pair: Pair) -> list[Line]:
     ]
 
 
-def group_lines(matrix: Matrix, layer: Layer) -> list[Line]:
-    """What the matrix is of, and how to read it."""
+def group_lines(matrix: Matrix, layer: Layer, name: str) -> list[Line]:
+    """What the matrix is of, by the layer's name, and how to read it."""
     note = "x - | y: inside a host y; *: not all pairs are known; arrows choose a cell"
-    counts = f" {layer.layer}: {counted(len(layer.hosts), 'host')} in {counted(len(matrix.groups), 'group')}"
+    counts = f" {name}: {counted(len(layer.hosts), 'host')} in {counted(len(matrix.groups), 'group')}"
     return [heading(counts), line(span(f" {note}", "dim")), BLANK]
 
 

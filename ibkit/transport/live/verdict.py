@@ -75,6 +75,7 @@ def _layer(job: LiveJob, links: Links, book: Book) -> Layer:
     return Layer(
         job.layer, verdict, status, job.number, job.runtime, hosts=tuple(sorted(job.hosts, key=natural)),
         ranks=job.size, pairs=pairs, reasons=reasons(why, book), next_step=step, process=job.process,
+        evidence=book.cited(),
     )  # fmt: skip
 
 

@@ -133,7 +133,8 @@ class Evidence:
             pairs = (Pair(a, b, word, (), cited),)
         ranks = max((fact.ranks for fact, _ in facts if isinstance(fact, Mesh)), default=known.ranks)
         return Layer(
-            "gloo", word, status, job, NAME, None, known.names, ranks, pairs, reasons(why, book), step
+            "gloo", word, status, job, NAME, None, known.names, ranks, pairs, reasons(why, book), step,
+            evidence=book.cited(),
         )  # fmt: skip
 
     def _carries_data(self) -> bool:

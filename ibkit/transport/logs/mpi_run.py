@@ -142,7 +142,7 @@ class Run:
         return Layer(
             "mpi", verdict, status, self._job, runtime, version, self._hosts, self._ranks(), pairs,
             reasons(why, book), step or _link_step(links),
-            link_layers=tuple(sorted({word for word in links.values() if word})),
+            link_layers=tuple(sorted({word for word in links.values() if word})), evidence=book.cited(),
         )  # fmt: skip
 
     def _next_step(self, runtime: str | None, version: str | None) -> str:

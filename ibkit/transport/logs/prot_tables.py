@@ -96,7 +96,7 @@ class Evidence:
         step = next((_INIT_STEPS[failure.topic] for failure, _ in failures if failure.topic in _INIT_STEPS), None)
         return Layer(
             "mpi", "unknown" if has_begun else "none", "aborted", number, *self._named(),
-            next_step=_STEP if has_begun else step,
+            next_step=_STEP if has_begun else step, evidence=book.cited(),
         )  # fmt: skip
 
     def _named(self) -> tuple[str, str | None]:
@@ -142,7 +142,7 @@ class _Run:
         return Layer(
             "mpi", verdict, "aborted" if ended else status, number, name, version,
             () if table.is_torn else tuple(dict.fromkeys(host.name for host in table.hosts)),
-            self._ranks(), pairs, reasons(why, book), step,
+            self._ranks(), pairs, reasons(why, book), step, evidence=book.cited(),
         )  # fmt: skip
 
     def _ranks(self) -> int | None:

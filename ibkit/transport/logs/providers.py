@@ -294,7 +294,7 @@ def _layer(group: Group, job: int, versions: Versions, context: Context, book: B
         book.cite(mark, "failure")
     return Layer(
         "mpi", verdict, status, job, name, version, hosts, ranks, pairs, reasons(why, book),
-        step if verdict == "unknown" else None,
+        step if verdict == "unknown" else None, evidence=book.cited(),
     )  # fmt: skip
 
 
