@@ -48,7 +48,8 @@ class Channel(NamedTuple):
 class RankInit(NamedTuple):
     """A process joins a communicator as ``rank`` of ``ranks``. ``comm_id`` is common to its ranks (2.16 and later).
 
-    ``comm`` is a pointer in that process; ``parent`` and ``split`` name a communicator that was split off another.
+    ``comm`` is a pointer in that process; ``parent`` and ``split`` name a communicator that was split off another;
+    ``gpu`` is the device's number and its address on PCIe.
     """
 
     said: Said
@@ -59,6 +60,7 @@ class RankInit(NamedTuple):
     parent: str | None = None
     split: str | None = None
     is_complete: bool = False
+    gpu: str | None = None
 
 
 class Nodes(NamedTuple):
@@ -345,6 +347,7 @@ def _channel(text: str, said: Said) -> Channel | None:
 _INIT = re.compile(r"(?:comm (?P<comm>0x[0-9a-fA-F]{1,16}) )?rank (?P<rank>\d{1,9}) nranks (?P<ranks>\d{1,9})\b")
 _NODES = re.compile(r"comm 0x[0-9a-fA-F]{1,16} rank \d{1,9} nRanks (?P<ranks>\d{1,9}) nNodes (?P<nodes>\d{1,9})\b")
 _COMM_ID = re.compile(r"\bcommId (0x[0-9a-fA-F]{1,16})")
+_GPU = re.compile(r"\b((?:cudaDev|nvmlDev) \d{1,4} busId [\da-f]{1,16})\b")
 _PARENT = re.compile(r"\bparent (0x[0-9a-fA-F]{1,16})")
 _SPLIT = re.compile(r"\b(?:(?:split|child)Count (\d{1,9}) )?color (-?\d{1,11})")
 _NETWORK = re.compile(r"Using (?:internal |external )?[Nn]etwork (\S.{0,60})")
@@ -429,6 +432,7 @@ def _rank_init(init: re.Match[str], text: str, said: Said) -> Iterator[RankInit]
         parent.group(1) if parent else None,
         f"{split.group(1) or ''}/{split.group(2)}" if split else None,
         "COMPLETE" in text,
+        gpu.group(1) if (gpu := _GPU.search(text)) else None,
     )
 
 

@@ -480,3 +480,11 @@ def test_what_pytorch_passes_on_counts_behind_its_announcement(text: str, topic:
     assert topics("[rank1]: Last error:", f"[rank1]: {text}") == ([topic] if topic else [])
     assert not topics(text, "Last error:")
     assert not topics("Last error:", *["step"] * 300, text)
+
+
+def test_the_gpu_of_a_rank() -> None:
+    text = WHO + "comm 0x7f rank 1 nranks 2 cudaDev 0 nvmlDev 3 busId 9d000 commId 0xa - Init COMPLETE"
+    (fact,) = facts(text)
+    assert isinstance(fact, nccl.RankInit) and fact.gpu == "nvmlDev 3 busId 9d000"
+    (fact,) = facts(text.replace("nvmlDev 3 ", ""))
+    assert isinstance(fact, nccl.RankInit) and fact.gpu == "cudaDev 0 busId 9d000"

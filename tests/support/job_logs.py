@@ -74,8 +74,8 @@ def nccl_lines(
             lines.append(f"{who(after)}{text}[receive] via NET/{network}/{device}")
     for rank in range(size) if has_init else ():
         lines.append(
-            f"{who(rank)}comm 0x7f{rank:02x} rank {rank} nranks {size} cudaDev 0 nvmlDev 0 busId 1b000 "
-            f"commId {comm_id} - Init COMPLETE"
+            f"{who(rank)}comm 0x7f{rank:02x} rank {rank} nranks {size} cudaDev {rank % per_host} "
+            f"nvmlDev {rank % per_host} busId {rank % per_host + 1:x}b000 commId {comm_id} - Init COMPLETE"
         )
     return lines
 

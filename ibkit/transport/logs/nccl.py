@@ -27,6 +27,8 @@ class NcclProcess(Process):
         super().__init__(host, pid, mark)
         self.ranks: dict[CommKey, set[int]] = {}
         self.comms: dict[str, CommKey] = {}
+        #: The GPUs of its ranks of a communicator, by number and address.
+        self.gpus: dict[CommKey, set[str]] = {}
         self.networks: dict[str, Mark] = {}
         self.devices: dict[str, nccl.Devices] = {}
         self.device_marks: dict[str, Mark] = {}
@@ -231,6 +233,8 @@ class Evidence:
         process.ranks.setdefault(key, set()).add(fact.rank)
         if fact.comm:
             process.comms[fact.comm] = key
+        if fact.gpu:
+            process.gpus.setdefault(key, set()).add(fact.gpu)
         self.members.setdefault(key, {}).setdefault(fact.rank, set()).add(number)
         self.sizes[key] = fact.ranks
         self.size_marks.setdefault(key, mark)

@@ -62,6 +62,21 @@ class Peers:
                     if seen.setdefault((host, interface), address) != address:
                         yield host
 
+    @property
+    def may_share_names(self) -> bool:
+        """Whether two ranks of a communicator have a GPU of one address on hosts of one name: two machines, or one GPU
+        that they share, which 2.30 and later can be told to allow.
+        """
+        seen: dict[tuple[CommKey, str, str], int] = {}
+        return any(
+            seen.setdefault((key, host, gpu), number) != number
+            for number in self.numbers
+            if (host := self.host(number)) is not None
+            for key, gpus in self.process(number).gpus.items()
+            if key[0] != "size"
+            for gpu in gpus
+        )
+
     def host_names(self) -> tuple[str, ...]:
         """All hosts of the run, in the order in which they spoke."""
         return tuple(self.hosts.all((*(self.process(n).host for n in self.numbers), *self._mapped_hosts())))

@@ -272,7 +272,7 @@ class _Run:
         return Layer(
             "nccl", verdict, status, self._place.job, runtime, version, self._hosts, self._peers.ranks_told, pairs,
             reasons(why, book), (step or look) if verdict == "unknown" else look,
-            reasons(self._remarks(failures), book) if verdict in _VERBS else (),
+            reasons(self._remarks(failures), book) if verdict in _VERBS else (), evidence=book.cited(),
         )  # fmt: skip
 
     def _has_no_path(self, failures: Sequence[tuple[Failure, Mark]], ends: Sequence[tuple[Failure, Mark]]) -> bool:
@@ -479,6 +479,8 @@ class _Run:
             return "shm", (), None
         may_be_one = (nodes or 1) == 1
         is_one_name = len(self._hosts) == 1 and not self._peers.shared_names
+        if is_one_name and nodes is None and self._peers.may_share_names:
+            return "unknown", (), NEXT_STEP
         # Of two names NCCL makes two hosts, be they containers of one.
         is_one_host = may_be_one and (is_one_name or (self._judge.hosts == 1 and len(self._hosts) < 2))
         numbers = [n for n in self._peers.numbers if not self._peers.are_comms_local((n,))]
