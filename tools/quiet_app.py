@@ -82,9 +82,9 @@ async def _worked_off(app: App[Any], pumps: list[MessagePump]) -> None:
 
 
 def _is_idle(app: App[Any]) -> bool:
-    """Whether nobody has anything left. Keys that are typed wait in the application (ibkit.tui.app)."""
-    typing = getattr(app, "_typing", None)
-    if getattr(app, "_keys", None) or (typing is not None and not typing.done()):
+    """Whether nobody has anything left. Keys that are typed wait in ibkit.tui.typed."""
+    typed = getattr(app, "typed", None)
+    if typed is not None and not typed.is_idle:
         return False
     if any(pump.message_queue_size or pump._next_callbacks for pump in _pumps(app)):
         return False

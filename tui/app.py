@@ -9,7 +9,6 @@ import select
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.style import Style
 from textual import events
 from textual.app import App, ScreenStackError, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
@@ -25,11 +24,11 @@ from textual.widgets import Input
 from ibkit.display import clean
 from ibkit.errors import IbkitError
 from ibkit.sources.site import Site
-from ibkit.tui import themes
+from ibkit.tui import keys, themes
 from ibkit.tui.collecting import Collecting
 from ibkit.tui.pages import PAGES, Entry
 from ibkit.tui.pages.page import Page
-from ibkit.tui.screen import EXPORTS, PageScreen
+from ibkit.tui.screen import PageScreen
 from ibkit.tui.snapshot import (
     CHANGES,
     CHECK,
@@ -45,6 +44,7 @@ from ibkit.tui.snapshot import (
     path_task,
     tasks_of,
 )
+from ibkit.tui.typed import Arrived, Typed, pasted
 from ibkit.tui.view.banner import Clock, banner
 from ibkit.tui.view.lines import Line
 from ibkit.tui.view.notices import Target
@@ -62,13 +62,8 @@ HEARTBEAT_SECONDS = 1.0
 REST_FACTOR = 10
 #: Between these the keys move the interval (seconds); one that was given beyond them stays.
 FASTEST_SECONDS, SLOWEST_SECONDS = 5.0, 3600.0
-#: What is pasted is cut there: each key in an input costs as much as the input holds (characters).
-MOST_PASTED = 16_384
-#: How many places a key may lead to, one after the other, and how long the next key waits for each (seconds).
-MOST_PLACES, PATIENCE_SECONDS = 4, 0.5
 #: Where the notice of a change leads, see :mod:`ibkit.tui.view.changes`.
 CHANGES_PAGE = "changes"
-PAGE_KEYS = "the pages of the second line"
 
 
 def _resolve(site: Site, text: str) -> Resolution:
@@ -96,48 +91,7 @@ class IbkitApp(App[None]):
     COMMANDS = App.COMMANDS | {_node_commands}
     MODES: ClassVar[dict[str, Any]] = {page.name: partial(_first_screen, page) for page in PAGES}
     DEFAULT_MODE = PAGES[0].name
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "help", key_display="?", id="app.help", tooltip="all keys of this screen"),
-        Binding("q", "quit", "quit", id="app.quit", tooltip="leave"),
-        Binding("ctrl+c", "quit", show=False, priority=True, id="app.interrupt", tooltip="leave, whatever is going on"),
-        Binding("colon,ctrl+p", "command_palette", show=False, id="app.palette", tooltip="find a node, or do anything"),
-        *(
-            # With priority, so that keys that are typed fast are obeyed in their order.
-            Binding(
-                str(digit % 10),
-                f"page({page.name!r})",
-                show=False,
-                priority=True,
-                id=f"app.{page.name}",
-                tooltip=PAGE_KEYS,
-            )
-            for digit, page in enumerate(PAGES, 1)
-        ),
-        Binding("r", "refresh_now", "refresh", id="app.refresh", tooltip="read everything anew"),
-        Binding("p", "pause", show=False, id="app.pause", tooltip="freeze what is shown, or go on"),
-        Binding("plus", "interval(0.5)", show=False, id="app.faster", tooltip="refresh twice as often"),
-        Binding("minus", "interval(2)", show=False, id="app.slower", tooltip="refresh half as often"),
-        Binding(
-            "left_square_bracket",
-            "step(-1)",
-            show=False,
-            key_display="[",
-            id="app.back-in-time",
-            tooltip="the frame before, or after, of a recording",
-        ),
-        Binding(
-            "right_square_bracket",
-            "step(1)",
-            show=False,
-            key_display="]",
-            id="app.on-in-time",
-            tooltip="the frame before, or after, of a recording",
-        ),
-        Binding("P", "play", show=False, id="app.play", tooltip="play a recording from here, or stop"),
-        Binding("J", "jump", show=False, id="app.jump", tooltip="jump to a frame by its number or time"),
-        Binding("T", "then", show=False, id="app.then", tooltip="what changed since a frame, a capture, the start"),
-        Binding("t", "theme", show=False, id="app.theme", tooltip="other colours"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.BINDINGS]
 
     class Delivered(Message):
         """A collector has answered."""
@@ -146,13 +100,6 @@ class IbkitApp(App[None]):
             super().__init__()
             self.part = part
             self.reading = reading
-
-    class Arrived(Message):
-        """Follows a key through all queues."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.event = asyncio.Event()
 
     def __init__(
         self,
@@ -185,9 +132,7 @@ class IbkitApp(App[None]):
         self.crash: Exception | None = None
         self._server = os.getppid()
         self._first_page = page
-        #: The keys that were typed and not obeyed yet, and what obeys them.
-        self._keys: deque[events.Key] = deque()
-        self._typing: asyncio.Task[None] | None = None
+        self.typed = Typed(self, super().on_event, self._handle_exception)
         self._held: dict[Part, Reading[Any]] = {}
         self._asked: dict[Part, float] = {}
         # Nothing here is better for moving, and over a slow link it is worse.
@@ -444,42 +389,13 @@ class IbkitApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """What is pasted is drawn by the input as it is: no control character gets there. Keys wait for each other."""
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self._keys.append(event)
-            if self._typing is None or self._typing.done():
-                self._typing = asyncio.create_task(self._type())
+            self.typed.add(event)
             return
         if isinstance(event, events.Paste):
             event.text = pasted(event.text)
         await super().on_event(event)
 
-    async def _type(self) -> None:
-        """One key after the other: what is typed fast behind a key that opens a screen or an input is meant for that.
-
-        A key goes from the widget up to the application through the queue of each; a message that follows it tells
-        that it has arrived. Where it has led elsewhere, that place is waited for, too.
-        """
-        try:
-            while self._keys and self.is_running:
-                await self._obey(self._keys.popleft())
-        except ScreenStackError:  # the application has ended
-            self._keys.clear()
-        except Exception as error:  # a task's own is told to nobody
-            self._handle_exception(error)
-
-    async def _obey(self, key: events.Key) -> None:
-        before = self.focused or self.screen
-        await super().on_event(key)
-        for _ in range(MOST_PLACES):
-            place = self.focused or self.screen
-            arrived = self.Arrived()
-            if place.post_message(arrived):
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(arrived.event.wait(), PATIENCE_SECONDS)
-            if place is before:
-                break
-            before = place
-
-    def on_ibkit_app_arrived(self, message: Arrived) -> None:
+    def on_arrived(self, message: Arrived) -> None:
         """All that was typed before it was obeyed."""
         message.event.set()
 
@@ -596,26 +512,9 @@ class IbkitApp(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers."""
-        for digit, page in enumerate(PAGES, 1):
-            yield SystemCommand(
-                f"Go to {page.title}", f"key {digit % 10}", partial(self.run_action, f"page({page.name!r})")
-            )
-        if isinstance(screen, PageScreen):
-            if not self.is_read_only:
-                for kind, what in EXPORTS.items():
-                    yield SystemCommand(f"Export {kind.upper()}", f"key e: {what}", partial(screen.export_chosen, kind))
-            yield SystemCommand("Copy the row", "key y: to the clipboard", screen.action_copy)
-            yield SystemCommand("Copy a cell", "key c: to the clipboard", screen.action_copy_cell)
-            yield SystemCommand("Faults only", "key f: hide what is well", screen.table.action_faults)
-            yield SystemCommand("All columns", "key w: or those that fit", screen.table.action_wide)
-        if self.site.origin.kind == "live":
-            yield SystemCommand("Refresh", "key r: read everything anew", self.action_refresh_now)
-            yield SystemCommand("Pause", "key p: freeze what is shown", self.action_pause)
-        for theme in themes.NAMES:
-            choose = partial(setattr, self, "theme", f"ibkit-{theme}")
-            yield SystemCommand(f"Colours: {theme}", "key t: the next", choose)
-        yield SystemCommand("Keys", "key ?: all keys of this screen", self.action_help)
-        yield SystemCommand("Quit", "key q", self.action_quit)
+        from ibkit.tui.palette import commands
+
+        return commands(self, screen)
 
 
 def another_interval(seconds: float, factor: float) -> float:
@@ -623,11 +522,6 @@ def another_interval(seconds: float, factor: float) -> float:
     if factor < 1:
         return max(seconds * factor, min(seconds, FASTEST_SECONDS))
     return min(seconds * factor, max(seconds, SLOWEST_SECONDS))
-
-
-def pasted(text: str) -> str:
-    """One line of what was pasted, without controls; several lines become words."""
-    return clean(" ".join(text[:MOST_PASTED].expandtabs(1).splitlines()).strip(), MOST_PASTED)
 
 
 def has_hung_up(descriptor: int) -> bool:

@@ -20,4 +20,4 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 @pytest.fixture(autouse=True)
 def patient_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key waits for what the one before leads to; how long that may take on a busy machine is not what is tested."""
-    monkeypatch.setattr("ibkit.tui.app.PATIENCE_SECONDS", 10.0)
+    monkeypatch.setattr("ibkit.tui.typed.PATIENCE_SECONDS", 10.0)

@@ -25,8 +25,9 @@ from textual import events
 from ibkit.cli import tui as command
 from ibkit.display import clean
 from ibkit.model.resolution import Answer, Resolution
-from ibkit.tui.app import MOST_PASTED, IbkitApp, another_interval, has_hung_up, pasted
+from ibkit.tui.app import IbkitApp, another_interval, has_hung_up
 from ibkit.tui.snapshot import MANAGERS, RESOLVE, Part, Reading
+from ibkit.tui.typed import MOST_PASTED, pasted
 
 ROOT = Path(__file__).parents[2]
 FAT_TREE = ROOT / "fixtures" / "fat-tree"
