@@ -30,7 +30,9 @@ _END = b"\n" + PADDING
 
 
 class BulkSieve:
-    """What ``line_sieve.Sieve`` is, in 10 MiB however many lines there are."""
+    """What ``line_sieve.Sieve`` is, in some 10 MiB however many lines there are, and for a block of the shortest lines
+    30 MiB for a moment. A line that was let through is let through again where too many others were in the meantime.
+    """
 
     def __init__(self, worths: Callable[[list[bytes]], list[int]]) -> None:
         self._shapes = Shapes(worths)

@@ -1,10 +1,15 @@
 """Fingerprints of many lines of a text at once, and which of them were seen before, by numpy.
 
-A line's fingerprint is a multilinear hash: its 32-bit words, the last one filled up with zeros, each times a random
-64-bit key, and its length times another one, summed modulo 2**64. The keys are drawn anew in each process. However
-alike two lines are made by somebody who does not know the keys, theirs are the same with a chance of at most 2**-31 (J.
-L. Carter and M. N. Wegman, "Universal classes of hash functions", 1979; M. Thorup, "High speed hashing for integers and
-strings", 2015), and of lines that nobody made so with one of some 2**-63.
+A line's fingerprint is a multilinear hash: its 32-bit words, the last one filled up with zeros, each times a random odd
+64-bit key, and its length times another one, summed modulo 2**64 (J. L. Carter and M. N. Wegman, "Universal classes of
+hash functions", 1979; M. Thorup, "High speed hashing for integers and strings", 2015). The keys are drawn anew in each
+process.
+
+Where two lines differ, let 2**v be the largest power of two that divides all differences of their words and lengths.
+The keys being odd, lines with one difference have the same sum never. With several of them the chance is 2**(v - 63):
+2**-32 at most, for lines made by somebody who does not know the keys, as v is 31 at most; 2**-36 at most for such as
+differ in digits only; mostly near 2**-60, as it takes differences in no byte but the last one of each word for a v
+above 23. That a sum's lowest bits (one of them here, three in ``Table``) are not compared adds at most 2**-60.
 """
 
 from __future__ import annotations
@@ -22,8 +27,8 @@ if TYPE_CHECKING:
 
 #: Lines that are longer (bytes) get Python's hash.
 MAX_HASHED_BYTES = 1 << 10
-#: Shorter ones (bytes) are taken to be of one length, whatever they are.
-_SHORT_BYTES = 64
+#: Shorter ones (bytes) are taken to be of one length, whatever they are, unless that makes so many bytes of them.
+_SHORT_BYTES, _MANY_BYTES = 64, 1 << 22
 #: What a text must have behind its last line, as each line is taken with what follows it at first.
 PADDING = b"\n" * MAX_HASHED_BYTES
 _NUMBER = np.uint64(7)
@@ -34,7 +39,7 @@ class Hash:
 
     def __init__(self) -> None:
         keys = np.frombuffer(os.urandom(8 * (1 + MAX_HASHED_BYTES // 4)), np.uint64)
-        self._of_length, self._of_words = keys[0], keys[1:]
+        self._of_length, self._of_words = keys[0] | np.uint64(1), keys[1:] | np.uint64(1)
         self._masks = b"\xff" * MAX_HASHED_BYTES + b"\0" * MAX_HASHED_BYTES
 
     def prints(self, text: bytes, starts: Places, lengths: Places) -> Prints:
@@ -43,7 +48,9 @@ class Hash:
         if longest > MAX_HASHED_BYTES:
             return self._of_two_kinds(text, starts, lengths, MAX_HASHED_BYTES)
         width = max(8, -(-longest // 8) * 8)
-        if width > _SHORT_BYTES and width * len(lengths) > 4 * int(lengths.sum()):  # a few are longer than the others
+        size = width * len(lengths)
+        is_large = width > _SHORT_BYTES or (width > 8 and size > _MANY_BYTES)
+        if is_large and size > 4 * int(lengths.sum()):  # few are as long as that
             return self._of_two_kinds(text, starts, lengths, width // 2)
         words = stretches(text, width)[starts].view(np.uint64)
         words &= stretches(self._masks, width)[MAX_HASHED_BYTES - lengths].view(np.uint64)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +54,38 @@ def test_numbers_that_are_counted_up_have_each_its_own() -> None:
     assert len(set(found)) == len(lines)
     upper = np.array(found, np.uint64) >> np.uint64(48)  # what places in tables are made of
     assert len(np.unique(upper)) > 0.9 * (1 << 16)
+
+
+@given(st.lists(LINES, min_size=1, max_size=20))
+def test_one_is_the_sum_of_words_times_odd_keys(lines: list[bytes]) -> None:
+    of_length, *of_words = [int(HASH._of_length), *HASH._of_words.tolist()]
+    assert all(key % 2 for key in (of_length, *of_words))  # a difference in one word cannot become none
+    for line, found in zip(lines, prints(lines), strict=True):
+        filled = line + b"\0" * (-len(line) % 4)
+        words = [int.from_bytes(filled[at : at + 4], sys.byteorder) for at in range(0, len(filled), 4)]
+        total = len(line) * of_length + sum(word * key for word, key in zip(words, of_words, strict=False))
+        assert found == (total if len(line) <= MAX_HASHED_BYTES else hash(line)) % 2**64 | 1
+
+
+def test_one_line_that_is_longer_than_many_short_ones_does_not_make_them_wide() -> None:
+    lines = [b"a"] * 240_000 + [b"b" * 64]
+    lengths = np.array([len(line) for line in lines], np.intp)
+    starts = np.cumsum(lengths + 1) - lengths - 1
+    text = b"\n".join(lines) + b"\n" + PADDING
+    tracemalloc.start()
+    try:
+        found = HASH.prints(text, starts, lengths)
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20  # 64 MiB for the words of lines of 64 bytes
+    finally:
+        tracemalloc.stop()
+    assert len(np.unique(found)) == 2
+    assert len(np.unique(HASH.prints(b"\n" * 600_000 + PADDING, np.arange(600_000), np.zeros(600_000, np.intp)))) == 1
+
+
+def test_no_lines_have_no_fingerprints() -> None:
+    none = np.array([], np.intp)
+    assert HASH.prints(PADDING, none, none).tolist() == []
+    assert HASH.of_lines([]).tolist() == []
 
 
 def test_long_lines_among_short_ones_take_no_memory_of_all() -> None:

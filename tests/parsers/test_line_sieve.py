@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ibkit.parsers.bulk_sieve import BulkSieve
 from ibkit.parsers.job_log import worths
-from ibkit.parsers.line_sieve import Candidate, Sieve
+from ibkit.parsers.line_sieve import TIMED, Candidate, Sieve
 from ibkit.parsers.log_lines import CONTEXT
 
 LINES = [
@@ -98,3 +98,7 @@ def test_what_another_run_says_again_is_let_through_again() -> None:
     for sieve in (Sieve(worths), BulkSieve(worths)):
         told: list[list[Candidate]] = [sieve.candidates(VERSION)[1] for _ in range(2)]
         assert [[worth for _, _, _, worth in found] for found in told] == [[CONTEXT], [CONTEXT]]
+
+
+def test_what_a_shape_is_worth_fits_into_a_table_of_fingerprints() -> None:
+    assert TIMED < 8
