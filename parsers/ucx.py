@@ -79,6 +79,7 @@ _SHAPES = re.compile(
             b"invalid comp_mask", b"valid pkey", b"specified pkey", b"IB ports found", b"is not active (state",
             b"find a gid", b"retry count exceeded on", b" (synd ", b"unhandled timeout", b"Endpoint Config #",
             b"allocate memory pool", b"end completion with error: ", b" transports/devices",
+            b"UCX  ERROR ", b"UCX  FATAL ",
         )
     )
 )  # fmt: skip
@@ -246,6 +247,22 @@ _BROKEN = re.compile(
 )
 #: ucs/datastruct/mpool.c, for the messages that a verbs interface sends and receives with.
 _NO_BUFFERS = re.compile(r"Failed to allocate memory pool \(name=(?:rc|ud|dc)_[a-z0-9_]{1,40}\)")
+#: A queue pair is connected, or the address of its peer made (rc/base/rc_iface.c, mlx5/dc/dc_mlx5.c, base/ib_device.c):
+#: the kernel looks up the peer's Ethernet address then.
+_NO_WAY = re.compile(
+    r"(?:modify(?:ing)? \w{2,10}(?: QP)? to RTR|modify_qp\(\w{2,10}, RTR\) failed {0,2}"
+    r"|ibv_create_ah\(.{1,300}\).{0,99} failed)"
+    r": (?:No such device|Network is unreachable|Connection timed out|No route to host)\s*\Z"
+)
+#: Any other error of libibverbs, or of what UCX does with an HCA: queue pairs that were not made or changed, memory
+#: that was not registered. UCX itself calls each cause "Input/output error" then (ucp_mm.c); what the system answered stands
+#: in the line before. A module's name that is not of an HCA is one of GPUs, shared memory or sockets.
+_VERBS_ERROR = re.compile(
+    r"\b(?:ibv|mlx5dv)_\w{3,60}\(.{0,300}(?:failed|returned)\b"
+    r"|[Ff]ailed to register address .{1,120} on md\[\d{1,3}\]="
+    r"(?P<device>(?!cuda|gdr|rocm|ze_|sysv|posix|xpmem|knem|cma|self|tcp)[\w.-]{1,64}):"
+    r"|[Ff]ailed to (?:modify|create) \w{2,20}(?: \w{2,10})? QP\b|modifying (?:QP|DCT) to (?:INIT|RTR|RTS)"
+)
 #: Other flags than 0 ask for what a device may lack: DC, or mlx5's own way (uct/ib/base/ib_device.c).
 _NO_PORT = re.compile(r"no compatible IB ports found for flags 0x0\Z|is not active \(state")
 _NO_MEMORY = "Cannot allocate memory"
@@ -290,6 +307,10 @@ def _failure(text: str, level: str, said: Said) -> Iterator[UcxFact]:
         yield fail("broken", level in ("ERROR", "FATAL"), found.group(1))
     elif _BROKEN.search(text):
         yield fail("broken", level in ("ERROR", "FATAL"))
+    elif level in ("ERROR", "FATAL") and _NO_WAY.search(text):
+        yield fail("gid")
+    elif level in ("ERROR", "FATAL") and (found := _VERBS_ERROR.search(text)):
+        yield fail("verbs-error", device=found["device"])
 
 
 def _asks_for_verbs(kinds: str | None) -> bool:

@@ -274,3 +274,47 @@ def test_the_message_by_which_a_process_ends_tells_the_link_layer() -> None:
 )
 def test_what_was_asked_for_may_name_no_device_of_verbs(asked: str) -> None:
     assert not facts(ERROR + f"no usable transports/devices (asked {asked})")
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "device"),
+    [
+        (
+            "ibv_exp_reg_mr(address=0xf154610, length=6544, access=0xf) failed: Resource temporarily unavailable",
+            "verbs-error",
+            None,
+        ),
+        ("ibv_reg_mr(address=0x7f1, length=4096, access=0xf) failed: Input/output error", "verbs-error", None),
+        (
+            "failed to register address 0x7f0 mem_type bit 0x2 length 4096 on md[5]=mlx5_0: Input/output error (md reg_mem_types 0x3)",
+            "verbs-error",
+            "mlx5_0",
+        ),
+        (
+            "failed to register address 0x7f0 mem_type bit 0x2 length 4096 on md[1]=cuda_cpy: Input/output error (md reg_mem_types 0x3)",
+            None,
+            None,
+        ),
+        (
+            "failed to register address 0x7f0 mem_type bit 0x1 length 4096 on md[2]=sysv: Input/output error (md reg_mem_types 0x1)",
+            None,
+            None,
+        ),
+        ("ibv_modify_qp(DCI, RTR) failed : Invalid argument", "verbs-error", None),
+        ("ibv_modify_qp(DCI, RTR) failed : Connection timed out", "gid", None),
+        ("error modifying QP to RTR: Network is unreachable", "gid", None),
+        ("error modifying QP to INIT: Network is unreachable", "verbs-error", None),  # no peer is looked up yet
+        ("Failed to modify UD QP to INIT: Operation not permitted", "verbs-error", None),
+        (
+            "ibv_create_ah(dlid=49152 port=1 is_global=1 dgid=fe80::1 sgid_index=3) for RC DEVX QP connect on mlx5_0 failed: Connection timed out",
+            "gid",
+            None,
+        ),
+        ("mlx5dv_devx_obj_create(QP) failed on mlx5_0, syndrome 0x65b500: Remote I/O error", "verbs-error", None),
+        ("connect(fd=33, dest_addr=10.0.0.1:41735) failed: Connection refused", None, None),
+    ],
+)
+def test_errors_of_an_hca(text: str, topic: str | None, device: str | None) -> None:
+    told = [(fact.topic, fact.device, fact.is_fatal) for fact in facts(ERROR + text) if isinstance(fact, Failure)]
+    assert told == ([(topic, device, False)] if topic else [])
+    assert facts(ERROR.replace("ERROR", "DEBUG") + text) == []  # it tries, and goes another way

@@ -65,8 +65,14 @@ _QP_STEP = (
     "Open MPI's openib module was refused a queue pair: look at the limit on locked memory (Max locked memory in "
     "/proc/PID/limits of a rank), at the host's memory and how many queue pairs the HCA has (max_qp of ibv_devinfo -v)"
 )
+_VERBS_STEP = (
+    "UCX met an error of an HCA: what the system answered stands at the end of the first line of class failure (Cannot "
+    "allocate memory: the limit on locked memory, in /proc/PID/limits of a rank; Bad address: memory of a GPU without "
+    "nvidia_peermem or dma-buf); dmesg of that host may tell more. What carried the data no line tells: run again with "
+    "UCX_LOG_LEVEL=info on all ranks"
+)
 #: Modules' complaints that tell no transport, and the step after them where nothing else is told.
-_HEARD = {"qp-refused": _QP_STEP, "tcp-module": _TCP_STEP}
+_HEARD = {"qp-refused": _QP_STEP, "tcp-module": _TCP_STEP, "verbs-error": _VERBS_STEP}
 #: Topics of MPI's failures that show an HCA.
 _SHOW_DEVICE = frozenset(
     ("no-port", "openib-init", "ib-port-refused", "no-parameters", "no-cpc", "memlock", "open-device", "stat-device")
@@ -304,8 +310,8 @@ def _answer(job: Job, heap: _Heap) -> JobVerdict:
     ]
     if not layers:
         heard = [(failure, mark) for failure, mark in heap.mpi.failures if failure.topic in _HEARD]
-        layers = _ended_layers(ends) or _connected_layers(heard) or _opened_layers(heap.mpi.processes)
-        for _, mark in ends[:2] or heard[:2]:
+        layers = _connected_layers(heard, ends) or _ended_layers(ends) or _opened_layers(heap.mpi.processes)
+        for _, mark in [*heard[:2], *ends[:2]]:
             book.cite(mark, "failure")
     answer = combine(job.target, layers, book, heap.problems)
     for other in others:
@@ -326,14 +332,18 @@ def _ended_layers(ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
     return [Layer("mpi", verdict, "aborted", runtime=runtime, next_step=step)]
 
 
-def _connected_layers(heard: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
-    """The layer of a run of Open MPI's of which only its modules' complaints are in the log."""
-    if not heard:
+def _connected_layers(heard: Sequence[tuple[Failure, Mark]], ends: Sequence[tuple[Failure, Mark]]) -> list[Layer]:
+    """The layer of a run of which only complaints are in the log, of Open MPI's modules or UCX, and how it ended."""
+    launchers = {failure.detail for failure, _ in ends if failure.detail} - {OPEN_MPI}
+    if not heard or any(failure.topic == "not-started" for failure, _ in ends):
         return []
     hosts = tuple(dict.fromkeys(failure.host for failure, _ in heard if failure.host))
     topics = {failure.topic for failure, _ in heard}
     step = next(step for topic, step in _HEARD.items() if topic in topics)
-    return [Layer("mpi", "unknown", "undecided", runtime=OPEN_MPI, hosts=hosts, next_step=step)]
+    is_ucx = all(failure.runtime == "ucx" for failure, _ in heard)
+    runtime = OPEN_MPI if not is_ucx or (ends and not launchers) else "UCX"
+    status = "aborted" if ends else "undecided"
+    return [Layer("mpi", "unknown", status, runtime=runtime, hosts=hosts, next_step=step)]
 
 
 def _opened_layers(processes: Sequence[mpi.MpiProcess]) -> list[Layer]:
