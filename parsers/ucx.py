@@ -255,8 +255,8 @@ _NO_WAY = re.compile(
     r": (?:No such device|Network is unreachable|Connection timed out|No route to host)\s*\Z"
 )
 #: Any other error of libibverbs, or of what UCX does with an HCA: queue pairs that were not made or changed, memory
-#: that was not registered. UCX itself calls each cause "Input/output error" then (ucp_mm.c); what the system answered stands
-#: in the line before. A module's name that is not of an HCA is one of GPUs, shared memory or sockets.
+#: that was not registered. UCX itself calls each cause "Input/output error" then (ucp_mm.c); what the system answered
+#: stands in the line before. A module's name that is not of an HCA is one of GPUs, shared memory or sockets.
 _VERBS_ERROR = re.compile(
     r"\b(?:ibv|mlx5dv)_\w{3,60}\(.{0,300}(?:failed|returned)\b"
     r"|[Ff]ailed to register address .{1,120} on md\[\d{1,3}\]="
