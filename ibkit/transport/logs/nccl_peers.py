@@ -246,6 +246,17 @@ class Peers:
         keys = {key for number in numbers for key in self.process(number).ranks}
         return bool(keys) and all(map(self._is_on_one_host, keys))
 
+    def may_reach_others(self, number: int) -> bool:
+        """Whether a process has a communicator with members on other hosts, or none at all in the run is told: of the
+        members of another one, some of which may not have spoken, all that did are on its own host.
+        """
+        if not any(self.process(n).ranks for n in self.numbers):
+            return True
+        return any(len(self._hosts_of(key)) > 1 for key in self.process(number).ranks)
+
+    def _hosts_of(self, key: CommKey) -> set[str | None]:
+        return {self.host(n) for numbers in self._evidence.members[key].values() for n in numbers if n in self._set}
+
     def _is_on_one_host(self, key: CommKey) -> bool:
         members = self._evidence.members[key]
         if len(members) != self._evidence.sizes[key] or key[0] == "size":

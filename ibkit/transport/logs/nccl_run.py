@@ -389,7 +389,11 @@ class _Run:
             if failure.topic == "no-device" and failure.detail == "IB" and failure.said.pid is not None
         } - speaking
         said = {path.word for path in paths if path.is_network}
-        against = {number: word for number, word in chosen.items() if words.combine({*said, word}) == "mixed"}
+        against = {
+            number: word if self._peers.may_reach_others(number) else "unknown"
+            for number, word in chosen.items()
+            if words.combine({*said, word}) == "mixed"
+        }
         for number in against:
             for mark in self._peers.process(number).networks.values():
                 book.cite(mark, "selection", against[number])
