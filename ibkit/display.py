@@ -55,8 +55,14 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def first_few(texts: Iterable[str], limit: int = 5) -> str:
     """The first ones of a list, and how many more there are."""
     texts = list(texts)
-    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
-    return ", ".join(texts[:limit]) + more
+    return ", ".join(texts[:limit]) + and_more(len(texts) - limit)
+
+
+def and_more(number: int, one: str = "") -> str:
+    """`` and 1 more``, `` and 3 more links``; empty where there are none."""
+    if number < 1:
+        return ""
+    return f" and {counted(number, f'more {one}')}" if one else f" and {number:,} more"
 
 
 def _escaped(character: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibkit.display import clean, csv_field
+from ibkit.display import and_more, clean, csv_field, first_few
 
 
 @given(st.text(max_size=50))
@@ -87,3 +87,9 @@ def test_no_field_begins_as_a_formula_and_is_none(text: str) -> None:
     assert field[:1] not in ("\t", "\r")
     if field[:1] in ("=", "+", "-", "@") and len(field) > 1:
         float(field)  # else it raises
+
+
+def test_how_many_more_there_are() -> None:
+    assert [and_more(number) for number in (-1, 0, 1, 1024)] == ["", "", " and 1 more", " and 1,024 more"]
+    assert [and_more(number, "link") for number in (0, 1, 2)] == ["", " and 1 more link", " and 2 more links"]
+    assert first_few("abc", 2) == "a, b and 1 more"

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ibkit.cli.device import add_device_arguments, through_of
 from ibkit.cli.output import print_csv, print_json, print_problems, site_of
 from ibkit.cli.seconds import seconds
-from ibkit.display import clean
+from ibkit.display import and_more, clean
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.check import (
     COLUMNS,
@@ -236,4 +236,4 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     for member in finding.members[:_SHOWN_MEMBERS]:
         yield clean(f"  - {member.rule} {member.where}: {member.what}", 300)
     if len(finding.members) > _SHOWN_MEMBERS:
-        yield f"  ... and {len(finding.members) - _SHOWN_MEMBERS} more; --json lists all"
+        yield f"  ...{and_more(len(finding.members) - _SHOWN_MEMBERS)}; --json lists all"

@@ -8,7 +8,7 @@ import sys
 from typing import TextIO
 
 from ibkit.cli.output import note, print_csv, print_json, print_problems, problem_line
-from ibkit.display import counted
+from ibkit.display import and_more, counted
 from ibkit.errors import EXIT_FINDING, EXIT_OK, EXIT_UNDECIDED, IbkitError
 from ibkit.export.mpi import COLUMNS, mpi_document, mpi_rows
 from ibkit.export.mpi_reasons import explained, explained_lines, list_lines, reasons_document, reasons_page
@@ -90,7 +90,7 @@ def _why_open(answer: JobVerdict, wanted: str) -> str:
         why = "it does not show the link layer" if found[0].verdict == "rdma" else "it is not decided"
         if len(answer.layers) == 1:
             return f", {why}" if found[0].verdict == "rdma" else ""
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        more = and_more(len(found) - 1)
         return f", but as for {title(found[0], answer.layers)}{more} {why}"
     if missing := hidden(answer):
         more = f" (and {counted(len(missing) - 1, 'more problem')})" if len(missing) > 1 else ""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from ibkit.display import clean, csv_field
+from ibkit.display import and_more, clean, csv_field
 from ibkit.parsers.base import Problem
 from ibkit.parsers.erased import Any
 from ibkit.sources.opening import open_site
@@ -66,7 +66,7 @@ def print_problems(problems: Iterable[Problem]) -> None:
     for problem in problems[:MOST_PROBLEMS]:
         note(problem_line(problem))
     if len(problems) > MOST_PROBLEMS:
-        note(f"... and {len(problems) - MOST_PROBLEMS} more problems; --json lists all")
+        note(f"...{and_more(len(problems) - MOST_PROBLEMS, 'problem')}; --json lists all")
 
 
 def problem_line(problem: Problem) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ibkit.collectors.pci import PciAdapter, rdma_adapters
 from ibkit.collectors.sysfs import CLASS
+from ibkit.display import and_more
 from ibkit.parsers.base import Problem
 from ibkit.sources.base import NOT_RECORDED, FolderAnswer, Source
 
@@ -33,8 +34,7 @@ def _bus(adapters: tuple[PciAdapter, ...] | None) -> str:
         return "the PCI bus shows no RDMA adapter"
     first = adapters[0]
     what = f"the PCI bus shows {first.pci_id} at {first.address}"
-    if len(adapters) > 1:
-        what += f" and {len(adapters) - 1} more"
+    what += and_more(len(adapters) - 1)
     if first.driver is None:
         return f"{what}, without a driver"
     module = RDMA_MODULES.get(first.driver)

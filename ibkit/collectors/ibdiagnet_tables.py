@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from ibkit.collectors.cabling import end_key
 from ibkit.collectors.ports_report import Unlinked
 from ibkit.collectors.topology import assemble_blocks
+from ibkit.display import and_more
 from ibkit.model.fabric import Fabric, FabricPort, Node
 from ibkit.parsers.base import Parsed, Problem
 from ibkit.parsers.erased import Any
@@ -254,7 +255,7 @@ def _remarks(tables: _Tables, nodes: dict[int, Row], lost: list[int]) -> Iterato
     if lost and "LINKS" not in tables.missing:
         row = nodes.get(lost[0] >> 8)
         name = tables.text("NODES", row, "NodeDesc") if row else None
-        more = f" and {len(lost) - 1} more ports have" if len(lost) > 1 else " has"
+        more = f"{and_more(len(lost) - 1, 'port')} {'have' if len(lost) > 1 else 'has'}"
         text = f"port {lost[0] & 0xFF} of {name or 'a node without name'}{more} a link, but no neighbour in LINKS"
         yield Problem("unknown-neighbour", text, None, source)
 

@@ -19,6 +19,7 @@ from ibkit.collectors.pci import rdma_adapters
 from ibkit.collectors.processes import PROC, mapped_libraries
 from ibkit.collectors.ranks import Ranks, is_root, ranks_of_target
 from ibkit.collectors.sysfs import CLASS
+from ibkit.display import first_few
 from ibkit.model.host import HostHcas
 from ibkit.model.job_watch import RankFacts, Sample, SeenQueuePair, Segment, Traffic
 from ibkit.parsers import proc_net_tcp, rdma, ss_tcp
@@ -129,10 +130,9 @@ def watch_job(
     problems += _ended(first, later, pids)
     by_root = is_root(first)
     if own and (hidden := [pid for pid in pids if networks[pid] is None]):
-        what = f"sockets, limits and libraries of process {hidden[0]}"
-        more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+        what = f"sockets, limits and libraries of process {first_few(map(str, hidden), 1)}"
         who = "they have more rights than root has here" if by_root else "only their user and root may look"
-        problems.append(Problem("not-permitted", f"{what}{more}: {who}", None, f"{PROC}/PID"))
+        problems.append(Problem("not-permitted", f"{what}: {who}", None, f"{PROC}/PID"))
     return JobWatch(
         host, jobs, seconds, before, after, owners, contexts, addresses, hcas, _lacks_hca(first, hcas), fabrics, own,
         facts, tuple(problems), {min(job.ranks): _parameters(first, job, facts) for job in jobs},
@@ -178,8 +178,7 @@ def _ended(first: Source, later: Source, pids: Sequence[int]) -> Iterator[Proble
     lost = {*first.list(PROC).names}.difference(listing.names) if listing.entries is not None else set()
     gone = [pid for pid in pids if f"{pid}" in lost]
     if gone:
-        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        text = f"process {gone[0]}{more} ended in the window: what these moved until then was not seen"
+        text = f"process {first_few(map(str, gone), 1)} ended in the window: what these moved until then was not seen"
         yield Problem("ended", text, None, f"{PROC}/{gone[0]}")
 
 

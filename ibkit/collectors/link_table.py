@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from ibkit.collectors.cabling import end_key
 from ibkit.collectors.ports_report import Unlinked
 from ibkit.collectors.topology import assemble_blocks
+from ibkit.display import and_more
 from ibkit.model.fabric import Fabric, FabricPort, Link, Node
 from ibkit.parsers.base import Parsed, Problem
 from ibkit.parsers.iblinkinfo import LinkTable, NodeTable, PortLine
@@ -198,7 +199,7 @@ def _remarks(nodes: Sequence[_Node], lost: Sequence[tuple[_Node, LinkRow, int]],
     for entries, what in ((unnamed, "the tool could not see"), (named, "the text does not identify")):
         if entries:
             node, link, line = entries[0]
-            more = f" and {len(entries) - 1} more ports have" if len(entries) > 1 else " has"
+            more = f"{and_more(len(entries) - 1, 'port')} {'have' if len(entries) > 1 else 'has'}"
             text = f"port {link.port} of {node.name or 'a node without name'}{more} a neighbour that {what}"
             remarks.append(Problem("unknown-neighbour", text, line, source))
     return remarks

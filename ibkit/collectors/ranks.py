@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from ibkit.collectors.job_processes import JobProcesses, RankProcess
 from ibkit.collectors.job_processes import number as number_of
 from ibkit.collectors.processes import PROC
+from ibkit.display import and_more
 from ibkit.errors import UnreadableInput
 from ibkit.parsers.base import Problem
 from ibkit.parsers.records import NamedTuple
@@ -205,7 +206,7 @@ def _stopped(processes: JobProcesses, ranks: Mapping[int, int | None]) -> tuple[
     stopped = [pid for pid in ranks if (seen := processes.seen(pid)) is not None and seen.state in ("T", "t")]
     if not stopped:
         return ()
-    more = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
+    more = and_more(len(stopped) - 1)
     text = (
         f"process {stopped[0]} (rank {ranks[stopped[0]]}){more} is stopped, by a signal or a debugger: it moves nothing"
     )

@@ -18,6 +18,7 @@ from ibkit.collectors.lids import NO_LIDS
 from ibkit.collectors.ports_report import Unlinked
 from ibkit.collectors.sa import LINKS, NODES, PORTS, SaReading
 from ibkit.collectors.topology import assemble_blocks
+from ibkit.display import and_more
 from ibkit.model.fabric import Fabric, FabricPort, Node, lid_range
 from ibkit.model.ids import Guid
 from ibkit.parsers.ibnetdiscover import NodeBlock, PortRow
@@ -200,7 +201,7 @@ class _Draft:
         if PORTS not in missing:
             silent = [node for records in self.nodes.values() for node in records if not self._is_told(node)]
             if silent:
-                more = f" and {len(silent) - 1} more nodes" if len(silent) > 1 else ""
+                more = and_more(len(silent) - 1, "node")
                 yield f"not all ports of {Guid(silent[0].guid)}{more} have one"
         ends = {(link.lid, link.port): (link.peer_lid, link.peer_port) for link in self._records.links}
         one_sided = sum(ends.get(peer) != end for end, peer in ends.items())
@@ -221,7 +222,7 @@ class _Draft:
         up = [key for key, info in self._infos.items() if key & 0xFF and info.state not in (None, DOWN)]
         lost = [key for key in up if key not in self._linked]
         if lost:
-            more = f" and {len(lost) - 1} more ports are" if len(lost) > 1 else " is"
+            more = f"{and_more(len(lost) - 1, 'port')} {'are' if len(lost) > 1 else 'is'}"
             text = (
                 f"{end_text(lost[0])}{more} up, and the SA tells no neighbour: it tells a link only where both ends "
                 "share a partition, with each other and with the port that asks, and answered the subnet manager"

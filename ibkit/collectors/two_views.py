@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from ibkit.collectors.cabling import UNKNOWN_WORDS, Findings, end_key, end_text
 from ibkit.collectors.merging import fill
+from ibkit.display import and_more
 from ibkit.model.fabric import UNKNOWN_TYPE, End, Fabric, FabricPort, Link, Node
 from ibkit.model.ids import Guid
 from ibkit.parsers.erased import Any
@@ -54,7 +55,7 @@ def merged(swept: Fabric, told: Fabric) -> Fabric:
 def _tell_of(nodes: list[Node], links: list[Link], findings: Findings) -> None:
     """What the SA has and a whole sweep did not find."""
     if nodes:
-        more = f" and {len(nodes) - 1} more nodes" if len(nodes) > 1 else ""
+        more = and_more(len(nodes) - 1, "node")
         text = (
             f"the SA still has {nodes[0].guid} ({nodes[0].name or 'no name'}){more}, which the sweep did not find: "
             "gone since the manager last looked"
@@ -63,7 +64,7 @@ def _tell_of(nodes: list[Node], links: list[Link], findings: Findings) -> None:
     gone = {node.guid for node in nodes}
     links = [link for link in links if gone.isdisjoint((link.a.guid, link.b.guid))]
     if links:
-        more = f" and {len(links) - 1} more links" if len(links) > 1 else ""
+        more = and_more(len(links) - 1, "link")
         ends = (end_text(end_key(end.guid, end.port)) for end in links[0][:2])
         text = f"the SA still has the link {' to '.join(ends)}{more}, which the sweep did not find"
         findings.add("contradiction", text)
@@ -80,8 +81,9 @@ def _look_at_names(swept: Fabric, told: Fabric, findings: Findings) -> None:
                 others.append((guid, here, there))
     if others:
         guid, here, there = others[0]
-        more = f", and {len(others) - 1} more nodes have another name" if len(others) > 1 else ""
-        findings.add("other-name", f"{guid} is {here!r} by itself and {there!r} by the SA, which may be old{more}")
+        more = and_more(len(others) - 1, "node")
+        text = f"{guid} is {here!r} by itself and {there!r} by the SA, which may be old"
+        findings.add("other-name", f"{text};{more} with another name" if more else text)
 
 
 def _node(node: Node, other: Node | None, peers: Mapping[End, End], findings: Findings) -> Node:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ibkit.comparison.change import Change, Doubt, Where, changed, one_sided
 from ibkit.comparison.identity import Swap, aligned, renamed, same_name, swaps
-from ibkit.display import counted
+from ibkit.display import and_more, counted
 from ibkit.model.fabric import ASIDES, FINDINGS, SWITCH, End, Fabric, FabricPort, Link, Node
 from ibkit.model.ids import prefix_text
 from ibkit.model.rates import generation, lanes, width_speed
@@ -199,7 +199,7 @@ def _proof_of_end(link: Link, view: Fabric) -> str | None:
 
 
 def _swap_change(swap: Swap, after: Fabric) -> Change:
-    ports = f"{_end_text(after, swap.at[0])}{f' and {len(swap.at) - 1} more' if len(swap.at) > 1 else ''}"
+    ports = f"{_end_text(after, swap.at[0])}{and_more(len(swap.at) - 1)}"
     text = f"{_name(swap.new)} was replaced: {swap.new.guid} in place of {swap.old.guid}, at {ports}"
     return Change("node-swapped", _where(swap.new), _described(swap.old), _described(swap.new), text)
 
@@ -264,7 +264,7 @@ def _at(fabric: Fabric, node: Node) -> str:
         return ""
     if node.type == SWITCH:
         return f" (with {counted(len(peers), 'link')})"
-    return f" (at {_end_text(fabric, peers[0])}{f' and {len(peers) - 1} more' if len(peers) > 1 else ''})"
+    return f" (at {_end_text(fabric, peers[0])}{and_more(len(peers) - 1)})"
 
 
 def _end_text(fabric: Fabric, end: End) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibkit.display import clean
+from ibkit.display import and_more, clean
 from ibkit.model.host_matrix import Matrix, fold
 from ibkit.model.mpi import Layer
 from ibkit.model.node_set import natural, short_names
@@ -47,7 +47,7 @@ def name_of_groups(matrix: Matrix, numbers: list[int]) -> str:
         hosts = tuple(sorted(hosts, key=natural))
         name = ",".join(short_names(hosts))
     name = clean(name, 4096)
-    return name if len(name) <= _MAX_NAME else f"{clean(hosts[0])} and {len(hosts) - 1:,} more hosts"
+    return name if len(name) <= _MAX_NAME else f"{clean(hosts[0])}{and_more(len(hosts) - 1, 'host')}"
 
 
 def _without_rdma(matrix: Matrix) -> list[int]:

@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ibkit.display import clean, counted
+from ibkit.display import and_more, clean, counted
 from ibkit.export.mpi_evidence import names_of_runs, quoted, telling_first
 from ibkit.export.mpi_sentence import LAYERS, has_runs, sentence
 from ibkit.export.mpi_steps import layer_step, name_of_groups
@@ -71,7 +71,7 @@ def _lines(answer: JobVerdict) -> Iterator[tuple[str, int]]:
             run = f", {clean(runs[item.id])}" if item.id in runs else ""
             yield f"  [{item.evidence_class}{run}] {place(item)}", 6
         if len(left) > _SHOWN_EVIDENCE:
-            yield f"  ... and {len(left) - _SHOWN_EVIDENCE} more lines; --json lists all", 4
+            yield f"  ...{and_more(len(left) - _SHOWN_EVIDENCE, 'line')}; --json lists all", 4
     if answer.next_step and not any(layer.next_step == answer.next_step for layer in answer.layers[:_SHOWN_LAYERS]):
         yield "", 0
         yield f"next step: {clean(answer.next_step, 600)}", 2
@@ -100,7 +100,7 @@ def _heading(layer: Layer, layers: Sequence[Layer]) -> str:
 def _rest(layers: tuple[Layer, ...]) -> str:
     counts = Counter(f"{layer.verdict}, {layer.status}" for layer in layers)
     told = "; ".join(f"{count} {words}" for words, count in counts.most_common())
-    return f"... and {len(layers)} more runs: {told}; --json lists all"
+    return f"...{and_more(len(layers), 'run')}: {told}; --json lists all"
 
 
 # -- the hosts
@@ -119,7 +119,7 @@ def _table(matrix: Matrix, layer: Layer) -> Iterator[str]:
     if len(last) > 1:
         hidden = counts - sum((Counter(told) for told, _ in shown[: _SHOWN_ROWS - 1]), Counter())
         told = ", ".join(f"{count:,} {word}" for word, count in sorted(hidden.items()))
-        yield f"  ... and {sum(hidden.values()):,} more pairs of hosts: {told}"
+        yield f"  ... and {counted(sum(hidden.values()), 'more pair of hosts', 'more pairs of hosts')}: {told}"
     elif last:
         yield f"  {last[0][1]}"
     known = {number for cell in matrix.between for number in (cell.row, cell.column)}
@@ -184,8 +184,7 @@ def _inside(matrix: Matrix, layer: Layer) -> Iterator[str]:
 
 def _ranks(pair: Pair) -> str:
     named = ", ".join(f"{a}<->{b}" for a, b in pair.ranks[:8])
-    more = f" and {len(pair.ranks) - 8} more" if len(pair.ranks) > 8 else ""
-    return f" (ranks {named}{more})" if named else ""
+    return f" (ranks {named}{and_more(len(pair.ranks) - 8)})" if named else ""
 
 
 # -- reasons
@@ -209,8 +208,7 @@ def _where(reason: Reason, layer: Layer) -> str:
     hosts, ranks = reason.hosts, reason.ranks
     told = []
     if hosts and len(layer.hosts) != 1:
-        told.append(f"on {', '.join(map(clean, hosts[:4]))}{f' and {len(hosts) - 4} more hosts' * (len(hosts) > 4)}")
+        told.append(f"on {', '.join(map(clean, hosts[:4]))}{and_more(len(hosts) - 4, 'host')}")
     if ranks:
-        more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
-        told.append(f"rank{'s' if len(ranks) > 1 else ''} {' '.join(map(str, ranks[:8]))}{more}")
+        told.append(f"rank{'s' if len(ranks) > 1 else ''} {' '.join(map(str, ranks[:8]))}{and_more(len(ranks) - 8)}")
     return ", ".join(told)

@@ -113,7 +113,7 @@ def test_an_old_name() -> None:
     assert exit_status(fabric) == 0
     both_old = both(TOPOLOGY.replace("n03 mlx5_0", "storage03 mlx5_0").replace("n01 mlx5_0", "login mlx5_0"))
     ((_, text),) = told(both_old)
-    assert text.endswith(", and 1 more nodes have another name")
+    assert text.endswith("; and 1 more node with another name")
 
 
 def test_a_name_that_an_old_tool_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ibkit.display import first_few
 from ibkit.model.node_set import natural
 from ibkit.transport.live.jobs import TASKS, LiveJob
 from ibkit.transport.live.moves import CONNECTED, Part, grown_bytes, is_loopback
@@ -95,9 +96,8 @@ def _of_network(part: Part, pid: int, network: int) -> str:
     told = ", ".join(f"{name} {moved[name]} bytes" for name in sorted(moved, key=lambda name: -moved[name])[:3])
     connections = part.watch.after.connections.get(network, ())
     peers = sorted({one.peer for one in connections if not is_loopback(f"{one.peer}:0")}, key=natural)
-    more = f" and {len(peers) - 3} more" if len(peers) > 3 else ""
     whose = (
-        f"it has TCP connections with {', '.join(peers[:3])}{more}, which does not tell whose bytes these are"
+        f"it has TCP connections with {first_few(peers, 3)}, which does not tell whose bytes these are"
         if peers
         else "no TCP connection there leads to another host"
     )

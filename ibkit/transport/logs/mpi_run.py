@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ibkit.display import clean
+from ibkit.display import and_more, clean
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_ends import HYDRA
@@ -519,8 +519,7 @@ def _link_step(ports: Mapping[tuple[str, str], str | None]) -> str | None:
 
 def _some(places: Sequence[str]) -> str:
     """The first four."""
-    more = f" and {len(places) - 4} more" if len(places) > 4 else ""
-    return clean(", ".join(places[:4])) + more
+    return clean(", ".join(places[:4])) + and_more(len(places) - 4)
 
 
 def _turned(path: Path) -> Path:
