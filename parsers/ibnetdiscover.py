@@ -120,7 +120,7 @@ class Topology(NamedTuple):
 
 
 # Quantifiers over blanks are possessive (``++``, ``*+``), so that a hostile row of blanks costs one pass.
-_ID_HEX = r"([0-9a-fA-F]{1,16})"
+_ID_HEX = r"([0-9a-fA-F]{1,16}+)"
 _START = (
     r"\[([0-9]{1,9})\](?:\[ext ([0-9]{1,9})\])?\s*+(?:\(" + _ID_HEX + r"\)\s*+)?"
     r'"([SHR?])-' + _ID_HEX + r'"\[([0-9]{1,9})\](?:\[ext ([0-9]{1,9})\])?\s*+(?:\(' + _ID_HEX + r"\)\s*+)?"
@@ -142,6 +142,7 @@ _LETTER = {"Switch": "S", "Ca": "H", "Rt": "R"}
 _PORT0 = re.compile(r"(base|enhanced) port 0 lid ([0-9]{1,9}) lmc ([0-9]{1,9})\s*+$")
 _ID = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(?:0[xX])?" + _ID_HEX + r"(?![0-9a-fA-F])(.*)")
 _NO_ID: tuple[None, int | None, str] = (None, None, "")
+_NO_IDS = (None,) * 6
 _MOST = {"vendid": 0xFFFFFF, "devid": 0xFFFF}  # the widths of NodeInfo's fields
 _ID_OF = {"Switch": "switchguid", "Ca": "caguid", "Rt": "rtguid"}
 _SWITCH_PORT = re.compile(r"\(" + _ID_HEX + r"\)\s*+(?:#\s*+(.*\S))?")
@@ -198,7 +199,7 @@ class _Reader:
         # identification lines since the last header.
         self._head: tuple[int, str, int, str | None, int | None] | None = None
         self._block_rows: list[PortRow] = []
-        self._rest: tuple[Any, ...] = ()
+        self._rest: tuple[Any, ...] = (None,) * len(NodeBlock._fields[6:])
         self._ids: dict[str, tuple[int, int, str]] = {}
         self._gap = False  # a blank line since the first of these identification lines
 
@@ -210,7 +211,7 @@ class _Reader:
         doubled = self._lines.count("") * 2 >= len(self._lines) - 2
         for number, line in enumerate(self._lines, 1):
             first = line[:1]
-            if first in BEFORE:
+            if first != "[" and first in BEFORE:
                 line = line.lstrip(BEFORE)  # indented or quoted by whoever sent it
                 first = line[:1]
             if first == "[":
@@ -224,7 +225,8 @@ class _Reader:
             elif not first:
                 if not doubled and number not in self._skipped:
                     self._gap = True
-                    self._end_block()
+                    if self._head:
+                        self._end_block()
             elif first == "#":
                 self._comment(line)
             elif first in "vdscr" and self._id(number, line):
@@ -286,10 +288,11 @@ class _Reader:
         if not self._ids:
             self._gap = False
             self._end_block()
-        if int(digits, 16) > _MOST.get(key, MAX_GUID):
+        value = int(digits, 16)
+        if value > _MOST.get(key, MAX_GUID):
             self._bad_line(number, line, "an identification line")
         else:
-            self._ids[key] = number, int(digits, 16), rest
+            self._ids[key] = number, value, rest
         return True
 
     def _header(self, number: int, line: str) -> bool:
@@ -324,7 +327,7 @@ class _Reader:
         """What the identification lines say, in the order of NodeBlock's last fields; they are used up."""
         ids = self._ids
         if not ids:
-            return ()
+            return _NO_IDS
         self._ids = {}
         if _ID_OF[kind] not in ids:
             self._lose("no-id", "identification lines of this node are missing", line)
@@ -378,7 +381,7 @@ class _Reader:
             if own < len(rows):
                 self._orphans += [row.line for row in rows[own:]]
                 self.lost = True
-            self.blocks.append(NodeBlock(*self._head, tuple(rows[:own]), *self._rest))
+            self.blocks.append(tuple.__new__(NodeBlock, (*self._head, tuple(rows[:own]), *self._rest)))
             self._head = None
             self._block_rows.clear()
 
@@ -526,6 +529,8 @@ def _own_rows(kind: str, rows: list[PortRow]) -> int:
 
     So are rows below a switch that tell a port GUID or a LID of their own. A row that is there twice is harmless.
     """
+    if len(rows) < 2 and kind != "Switch":
+        return len(rows)
     numbers = [row[1] for row in rows]
     rising = all(map(lt, numbers, numbers[1:]))
     if rising and (kind != "Switch" or all(row[2] is None and row[7] is None for row in rows)):

@@ -78,6 +78,7 @@ class Cabling:
         self._findings = findings
         self._claims: dict[int, Claim] = {}
         self._second_claims: list[tuple[int, Claim]] = []
+        self._unanswered: list[int] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._claims)
@@ -109,47 +110,61 @@ class Cabling:
         neighbour confirms. Answers the lines of the rows.
         """
         first: dict[int, int] = {}
-        claim_of = self._claims.get
-        for key, claim in self._claims.items():
-            back = claim_of(claim[0])
-            if back and back[0] != key and back[0] & 0xFF == key & 0xFF and back[0] >> 8 not in listed:
+        for key in self._open_ends():
+            back = self._claims.get(self._claims[key].peer)
+            if back and back.peer & 0xFF == key & 0xFF and back.peer >> 8 not in listed:
                 first[key >> 8] = min(key, first.get(key >> 8, key))
         strayed = []
         for node, start in first.items():
             keys = sorted(key for key in self._claims if key >> 8 == node)
             confirmed = [key for key in keys if key < start and self._is_confirmed(key)]
             strayed += [key for key in keys if not confirmed or key > confirmed[-1]]
+        if strayed:
+            self._unanswered = None
         return sorted(self._claims.pop(key).line for key in strayed)
 
     def _is_confirmed(self, key: int) -> bool:
         back = self._claims.get(self._claims[key].peer)
         return back is not None and back.peer == key
 
+    def _open_ends(self) -> list[int]:
+        """The ports whose neighbour does not name them, in the order in which they were told; looked for once, when
+        all claims are there: mostly there is none.
+        """
+        if self._unanswered is None:
+            back_of = self._claims.get
+            self._unanswered = [
+                key for key, claim in self._claims.items() if (back := back_of(claim[0])) is None or back[0] != key
+            ]
+        return self._unanswered
+
     def cables(self) -> list[Cable]:
         """Each link once, in order of its ends; a link that is disputed is kept, and seen from one end."""
         claims = self._claims
-        cables = {}
+        open_ends = set(self._open_ends())
+        cables = []
+        one_sided: dict[tuple[int, int], Cable] = {}
         for key, claim in claims.items():
             peer, width, speed, _ = claim
-            back = claims.get(peer)
-            if back is not None and back[0] == key:
-                if key <= peer:
-                    if width != back[1]:
-                        width = self._agreed("width", key, width, back)
-                    if speed != back[2]:
-                        speed = self._agreed("speed", key, speed, back)
-                    cables[key, peer] = Cable(key, peer, width, speed, 2)
-                continue
-            if back is not None:
-                self._dispute(key, claim, back)
-            self._add_one_sided(cables, key, claim)
+            if open_ends and key in open_ends:
+                if peer in claims:
+                    self._dispute(key, claim, claims[peer])
+                self._add_one_sided(one_sided, key, claim)
+            elif key <= peer:
+                back = claims[peer]
+                if width != back[1]:
+                    width = self._agreed("width", key, width, back)
+                if speed != back[2]:
+                    speed = self._agreed("speed", key, speed, back)
+                cables.append(tuple.__new__(Cable, (key, peer, width, speed, 2)))
         for key, claim in self._second_claims:
-            self._add_one_sided(cables, key, claim)
-        return sorted(cables.values())
+            self._add_one_sided(one_sided, key, claim)
+        return sorted([*cables, *one_sided.values()])
 
     def one_sided(self) -> list[tuple[int, Claim]]:
         """The ends whose neighbour says nothing about its own port."""
-        return [(key, claim) for key, claim in self._claims.items() if claim.peer not in self._claims]
+        claims = self._claims
+        return [(key, claims[key]) for key in self._open_ends() if claims[key].peer not in claims]
 
     def _add_one_sided(self, cables: dict[tuple[int, int], Cable], key: int, claim: Claim) -> None:
         a, b = min(key, claim.peer), max(key, claim.peer)

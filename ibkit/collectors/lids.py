@@ -6,7 +6,7 @@ as the keys of :mod:`ibkit.collectors.cabling`.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from ibkit.collectors.cabling import Findings, end_text
@@ -32,17 +32,13 @@ class Lids:
     def __init__(self, findings: Findings, line_of: Callable[[int], int | None]) -> None:
         self._findings = findings
         self._line_of = line_of
-        self._stated: dict[int, list[int]] = {}
+        self._stated: defaultdict[int, list[int]] = defaultdict(list)
         self._lmcs: dict[int, int] = {}  # those that are not 0
         self._settled: dict[int, int] = {}
 
     def state(self, owner: int, lid: int, lmc: int | None = None) -> None:
         """Its own row, its header or a neighbour says so."""
-        stated = self._stated.get(owner)
-        if stated is None:
-            self._stated[owner] = [lid]
-        else:
-            stated.append(lid)
+        self._stated[owner].append(lid)
         if lmc:
             self._lmcs[owner] = lmc
 

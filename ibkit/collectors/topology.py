@@ -90,17 +90,27 @@ def assemble_blocks(
 
 
 class _DraftNode:
-    """A node while statements about it are gathered. ``ports``: number -> (port GUID, panel label)."""
+    """A node while statements about it are gathered. ``key`` is that of its port 0, ``most`` the greatest number that a
+    port of it can have. By number of port: ``ports`` has (port GUID, panel label), ``links`` (other end, width, speed).
+    """
 
-    __slots__ = ("block", "guid", "lmc", "name", "ports", "type")
+    __slots__ = ("block", "guid", "key", "links", "lmc", "most", "name", "ports", "type")
 
     def __init__(self, guid: Guid, node_type: str, name: str | None, block: NodeBlock | None = None) -> None:
         self.guid = guid
+        self.key = end_key(guid, 0)
         self.type = node_type
         self.name = name
-        self.block = block
         self.lmc = block.lmc if block else None
         self.ports: dict[int, tuple[int | None, int | None]] = {}
+        self.links: dict[int, tuple[End, str | None, str | None]] = {}
+        self.take(block)
+
+    def take(self, block: NodeBlock | None) -> None:
+        """Its block, which may know the number of its ports."""
+        self.block = block
+        count = block.port_count if block else None
+        self.most = MAX_PORT if count is None else count
 
 
 class _Draft:
@@ -165,7 +175,7 @@ class _Draft:
                 f"{guid} has blocks at lines {node.block.line} and {block.line}: two nodes with one GUID, or two sweeps"
             )
             self.findings.add("duplicate-guid", text, block.line)
-        node.block = self._merged(node.block, block)
+        node.take(self._merged(node.block, block))
         node.name = node.block.name
         return block
 
@@ -185,26 +195,33 @@ class _Draft:
 
     def _add_rows(self, node: _DraftNode, rows: Iterable[PortRow]) -> None:
         """All rows of a block. What is common is done in place: this loop is most of the work."""
-        nodes, state, claim = self._nodes, self._lids.state, self._cabling.add
-        own_key, ports = end_key(node.guid, 0), node.ports
+        nodes, state, claim, new = self._nodes, self._lids.state, self._cabling.add, tuple.__new__
+        own_key, ports, most = node.key, node.ports, node.most
         for row in rows:
-            line, number, port_guid, peer_kind, peer_guid, peer_port, peer_port_guid, lid, lmc = row[:9]
-            _, peer_lid, width, speed, label, peer_label = row[9:]
+            (
+                line, number, port_guid, peer_kind, peer_guid, peer_port, peer_port_guid, lid, lmc, _, peer_lid, width,
+                speed, label, peer_label,
+            ) = row  # fmt: skip
             peer = nodes.get(peer_guid)
             if peer is None or peer.type != _TYPES[peer_kind] or not peer.name:
                 peer = self._neighbour(row)
-            named, peer_named = (port_guid, label), (peer_port_guid, peer_label)
-            if ports.get(number) != named and not self._name_port(node, number, named, line):
+            known, named = ports.get(number), (port_guid, label)
+            if known is None and 0 < number <= most:
+                ports[number] = named
+            elif known != named and not self._name_port(node, number, named, line):
                 continue
-            if peer.ports.get(peer_port) != peer_named and not self._name_port(peer, peer_port, peer_named, line):
+            known, named = peer.ports.get(peer_port), (peer_port_guid, peer_label)
+            if known is None and 0 < peer_port <= peer.most:
+                peer.ports[peer_port] = named
+            elif known != named and not self._name_port(peer, peer_port, named, line):
                 continue
-            key, peer_key = own_key | number, peer_guid << 8 | peer_port
+            key, peer_key = own_key | number, peer.key | peer_port
             if lid is not None:
                 state(key, lid, lmc)
                 node.lmc = lmc
             if peer_lid is not None:
-                state(peer_key & ~0xFF if peer.type == SWITCH else peer_key, peer_lid)
-            claim(key, tuple.__new__(Claim, (peer_key, width, speed, line)))
+                state(peer.key if peer.type == SWITCH else peer_key, peer_lid)
+            claim(key, new(Claim, (peer_key, width, speed, line)))
 
     def _neighbour(self, row: PortRow) -> _DraftNode:
         """The node that a row names; a new one where this is the first that is heard of it."""
@@ -237,9 +254,9 @@ class _Draft:
         if not 0 < number <= MAX_PORT:
             self.findings.add("bad-port", f"{node.guid} cannot have a port {number}", line, lacking=True)
             return False
-        count = node.block.port_count if node.block else None
-        if count is not None and number > count:
-            self.findings.add("bad-port", f"{node.guid} has {count} ports by its header, but uses port {number}", line)
+        if number > node.most:
+            text = f"{node.guid} has {node.most} ports by its header, but uses port {number}"
+            self.findings.add("bad-port", text, line)
         node.ports[number] = named
         return True
 
@@ -275,7 +292,8 @@ class _Draft:
             more = f" and {len(strangers) - 1} more nodes are" if len(strangers) > 1 else " is"
             text = f"{first.guid} ({first.name or 'no name'}){more} named by neighbours but not listed: the text is cut"
             self.findings.add("no-block", text, lacking=True)
-        linked = {key >> 8 for cable in cables for key in cable[:2]}
+        linked = {cable.a >> 8 for cable in cables}
+        linked.update(cable.b >> 8 for cable in cables)
         alone = [node for guid, node in self._nodes.items() if guid not in linked] if len(self._nodes) > 1 else []
         if alone:
             more = f" and {len(alone) - 1} more nodes have" if len(alone) > 1 else " has"
@@ -293,27 +311,26 @@ class _Draft:
     def result(self, cables: list[Cable], *, unlisted_linked: bool | None) -> tuple[dict[Guid, Node], tuple[Link, ...]]:
         """The nodes in order of GUID and the links in order of their ends."""
         links = []
-        linked: dict[int, tuple[End, str | None, str | None]] = {}
-        guids = {key: node.guid for key, node in self._nodes.items()}
+        drafts, new = self._nodes, tuple.__new__
         for a, b, width, speed, seen_from in cables:
-            end = tuple.__new__(End, (guids[a >> 8], a & 0xFF))
-            peer = tuple.__new__(End, (guids[b >> 8], b & 0xFF))
-            links.append(tuple.__new__(Link, (end, peer, width, speed, seen_from, None)))
-            linked.setdefault(a, (peer, width, speed))
-            linked.setdefault(b, (end, width, speed))
+            node, port, peer, peer_port = drafts[a >> 8], a & 0xFF, drafts[b >> 8], b & 0xFF
+            end, peer_end = new(End, (node.guid, port)), new(End, (peer.guid, peer_port))
+            links.append(new(Link, (end, peer_end, width, speed, seen_from, None)))
+            node.links.setdefault(port, (peer_end, width, speed))
+            peer.links.setdefault(peer_port, (end, width, speed))
         unlinked = [FabricPort(number, linked=unlisted_linked) for number in range(MAX_PORT + 1)]
         images = {node.block.system_image_guid for node in self._nodes.values() if node.block and node.type == SWITCH}
         nodes = {}
         for _, draft in sorted(self._nodes.items()):
             block = draft.block or _NO_BLOCK
             image = block.system_image_guid
-            nodes[draft.guid] = Node(
+            told = (
                 draft.guid,
                 _type_of(draft, shares_switch=image is not None and image in images),
                 draft.name or None,  # an empty name is what the tool prints of a node that did not tell it
                 block.port_count,
-                self._ports(draft, linked, unlinked),
-                self._lids.settle(end_key(draft.guid, 0)) if draft.type == SWITCH else None,
+                self._ports(draft, unlinked),
+                self._lids.settle(draft.key) if draft.type == SWITCH else None,
                 draft.lmc,
                 None if image is None else Guid(image),
                 block.vendor_id,
@@ -324,11 +341,10 @@ class _Draft:
                 block.slot,
                 None if draft.block else _NAMED_ONLY,
             )
+            nodes[draft.guid] = new(Node, told)
         return nodes, tuple(links)
 
-    def _ports(
-        self, draft: _DraftNode, linked: dict[int, tuple[End, str | None, str | None]], unlinked: list[FabricPort]
-    ) -> tuple[FabricPort, ...]:
+    def _ports(self, draft: _DraftNode, unlinked: list[FabricPort]) -> tuple[FabricPort, ...]:
         """Ports that were named, and the others up to the header's count.
 
         A sweep asks a switch for all of its ports, an adapter only for those that it was reached by. ``unlinked`` are
@@ -340,10 +356,10 @@ class _Draft:
         if draft.ports and max(draft.ports) > count:
             numbers = sorted({*draft.ports, *numbers})
         ports = []
-        own_key = end_key(draft.guid, 0)
+        link_of, name_of, own_key, new = draft.links.get, draft.ports.get, draft.key, tuple.__new__
         for number in numbers:
-            peer, width, speed = linked.get(own_key | number, _NOT_LINKED)
-            guid, label = draft.ports.get(number, _NOT_NAMED)
+            peer, width, speed = link_of(number, _NOT_LINKED)
+            guid, label = name_of(number, _NOT_NAMED)
             if is_switch and not (peer or guid or label):
                 ports.append(unlinked[number])
                 continue
@@ -357,11 +373,13 @@ class _Draft:
                 True if peer else unlinked[number].linked if is_switch else None,
                 None if label is None else f"ext {label}",
             )
-            ports.append(tuple.__new__(FabricPort, told + _UNTOLD))
+            ports.append(new(FabricPort, told + _UNTOLD))
         return tuple(ports)
 
     def _look_at_lids(self, cables: list[Cable], swept_clean: bool | None) -> None:
-        in_use = dict.fromkeys(self._owner(key) for cable in cables for key in cable[:2])
+        switches = {guid for guid, node in self._nodes.items() if node.type == SWITCH}
+        ends = (key for cable in cables for key in cable[:2])
+        in_use = dict.fromkeys(key & ~0xFF if key >> 8 in switches else key for key in ends)
         subnets: dict[int, int] = {}
 
         def may_share(first: int, second: int) -> bool:
