@@ -323,7 +323,7 @@ _ANCHORS = Needles(
         b" connected to", b"Unable to find", b"-library=",
         b"PSM3", b"MPICH_", b"] btl", b"] pml=", b"] mtl=", b"][rdma_", b"ICH configure", b"ICH2 configure",
         b"of rcvhdrq", b"psm_ep.c:", b"OFI netmod", b"CRAY MPICH", b" (synd ", b"an internal queue", b" (MCA v",
-        b"DAPL", b"Device", b"=ch3:", b"handle_cqe",
+        b"DAPL", b"Device", b"=ch3:", b"handle_cqe", b"QP to INIT",
         b"Opened fabric",
         b"-mca ", b"Fatal error", b"Configure options",
         # Open MPI's parameter files, ompi_info

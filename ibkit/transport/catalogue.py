@@ -808,6 +808,38 @@ ENTRIES = (
         ),
     ),
     Entry(
+        "qkey",
+        "the kernel refused psm3 its queue pair: before libfabric 1.22 its Q_Key may be one that is kept for "
+        "privileged processes",
+        "psm3 takes the Q_Key of its UD queue pairs from the job's key. With its top bit set a Q_Key is privileged, "
+        "and kernels from 6.4 on (MLNX_OFED 23.10, and distributions' kernels that have it, too) give it to no "
+        "ordinary process: some jobs are refused, others are not. libfabric 1.22 leaves that bit out. Intel MPI ends "
+        "the job then; Open MPI, which asks libfabric even where it has UCX, may take another way or end it.",
+        ("n01:rank0.a.out: Failed to modify UD QP to INIT on mlx5_0: Operation not permitted",),
+        (
+            Check("fi_info --version", "libfabric below 1.22: psm3 may choose such a Q_Key; Intel MPI brings its own"),
+            Check("rdma system show", "privileged-qkey off: it is refused to ordinary processes (iproute2 6.7)"),
+        ),
+        (
+            Fix("another provider (FI_PROVIDER=^psm3), or libfabric 1.22 or later"),
+            Fix(
+                "I_MPI_OFI_PROVIDER=mlx (InfiniBand, RoCE) or verbs in place of psm3, or an Intel MPI whose libfabric "
+                "is 1.22 or later",
+                runtime="Intel MPI",
+            ),
+            Fix(
+                "leave libfabric out: --mca pml ucx --mca mtl ^ofi --mca btl ^ofi (or FI_PROVIDER=^psm3), or libfabric "
+                "1.22 or later",
+                runtime="Open MPI",
+            ),
+        ),
+        (
+            "ofiwg/libfabric prov/psm3/psm3/hal_verbs/verbs_ep.c at v1.18.1 and v1.22.0",
+            "kernel drivers/infiniband/core/uverbs_cmd.c (privileged Q_Keys); man 8 rdma-system",
+            "easybuilders/easybuild-easyconfigs#20233",
+        ),
+    ),
+    Entry(
         "dat",
         "an old Intel MPI did not find what DAPL needs: the DAT library, dat.conf, or the provider's interface",
         "Before 2019 InfiniBand went through DAPL: libdat, a line of /etc/dat.conf and an IPoIB or RoCE interface "

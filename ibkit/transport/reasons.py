@@ -30,6 +30,7 @@ _TOPICS = {
         "no-library": "nolib",
     },
     "psm2": {"psm2": "psm2", "memlock": "memlock", "no-endpoint": "psm2"},
+    "psm3": {"qkey": "qkey"},
     "intel": {"memlock": "memlock", "no-dat": "dat", "no-tmi": "tmi"},
     "mpich": {"no-provider": "ofi"},
     "ofi": {"no-verbs": "ofi"},

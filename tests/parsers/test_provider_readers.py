@@ -470,3 +470,22 @@ def test_the_nics_of_intel_mpis_ranks() -> None:
         (6, "Intel MPI", 1, None, None, "mlx5_0"),
     ]
     assert all(intel_mpi.worth(shape(text.encode())) != IGNORE for text in lines if "MPI startup" in text)
+
+
+@pytest.mark.parametrize(
+    ("head", "host", "rank"),
+    [
+        ("n01:rank3.dimr: ", "n01", 3),
+        ("[1726132598.97] n01:rank3.python3: ", "n01", 3),
+        ("n01:4711.a.out: ", "n01", None),
+        ("", None, None),
+    ],
+)
+def test_psm3_is_refused_its_queue_pair(head: str, host: str | None, rank: int | None) -> None:
+    text = f"{head}Failed to modify UD QP to INIT on mlx5_0: Operation not permitted"
+    (fact,) = psm3.read(to_line(1, text.encode()))
+    assert isinstance(fact, Failure)
+    assert (fact.runtime, fact.topic, fact.is_fatal, fact.device) == ("psm3", "qkey", False, "mlx5_0")
+    assert (fact.host, fact.said.host, fact.said.rank) == (host, host, rank)
+    for other in (text.replace("Operation not permitted", "Invalid argument"), f"### `{text}`"):
+        assert list(psm3.read(to_line(1, other.encode()))) == []
