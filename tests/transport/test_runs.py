@@ -146,6 +146,15 @@ def test_containers_have_the_same_pids_and_the_same_job_family(first: tuple[str,
         assert (answer.verdict, answer.status) == ("mixed", "fallback")
 
 
+def test_containers_whose_next_run_has_other_modules() -> None:
+    """The same pids behind a command line: what sends by btls does not go on to say what comes before them."""
+    ucx = ucx_lines("ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)", pid=100)
+    answer = judged(text("+ mpirun ./a", bml_lines(), "+ mpirun ./b", ucx))
+    assert [(layer.job, layer.verdict) for layer in answer.layers] == [(1, "tcp"), (2, "rdma")]
+    turned = judged(text("+ mpirun ./b", ucx, "+ mpirun ./a", bml_lines()))
+    assert [(layer.job, layer.verdict) for layer in turned.layers] == [(1, "rdma"), (2, "tcp")]
+
+
 def test_a_later_run_repeats_lines_of_an_earlier_one() -> None:
     """In containers that have their pids again two hosts send as they did before, and a third one by tcp."""
     first = bml_lines(btl="openib")

@@ -167,22 +167,24 @@ class MpiProcess(Process):
         return peer != self.last_peer or not (is_next or has_begun)
 
     def has_told(self, fact: openmpi.OpenMpiFact | ucx.UcxFact) -> bool:
-        """Whether it has said this of itself already, in these words or in others."""
+        """Whether it has said this of itself already, in these words or in others, or what comes after it."""
         match fact:
             case openmpi.Btl():
-                return (fact.job, fact.peer) in self.btls
+                return (fact.job, fact.peer) in self.btls or bool(self.mtl or self.endpoints)
             case openmpi.Pml():
-                return self.pml is not None
+                return self.pml is not None or bool(self.btls or self.mtl or self.endpoints)
             case openmpi.Mtl():
-                return self.mtl is not None
+                return self.mtl is not None or bool(self.btls or self.endpoints)
             case openmpi.OfiProvider():
-                return self.provider is not None
+                return self.provider is not None or bool(self.btls or self.endpoints)
             case openmpi.UcxSupport():
-                return self.support is not None
+                return self.support is not None or bool(self.btls or self.mtl or self.endpoints)
+            case openmpi.OpenibPort():
+                return bool(self.btls or self.mtl or self.endpoints)
             case openmpi.Component():
                 return fact.name in self.components.get(fact.framework, ())
             case ucx.EndpointConfig() | ucx.ProtocolRow():
-                return (fact.context, fact.number) in self.endpoints
+                return (fact.context, fact.number) in self.endpoints or bool(self.btls or self.mtl)
         return False
 
 
