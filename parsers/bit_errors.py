@@ -22,12 +22,6 @@ class BitErrorRatio(NamedTuple):
     text: str
     ratio: float | None
 
-    @property
-    def none_seen(self) -> bool:
-        """The register stands at its floor: not one error since it was cleared."""
-        found = _RATIO.match(self.text)
-        return found is not None and float(found[1]) > 0 and int(found[2]) >= FLOOR_MAGNITUDE
-
 
 def ratio_of(text: str) -> BitErrorRatio | None:
     """None for what is no ratio. A coefficient of 0 is what an empty register holds."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ibkit.model.acm import CACHE, LOOKUP, SA, AcmAnswer, AcmEndpoint, AcmService
-from ibkit.model.ids import Gid, Guid, PKey
+from ibkit.model.acm import CACHE, LOOKUP, AcmAnswer, AcmEndpoint, AcmService
+from ibkit.model.ids import Guid, PKey
 from ibkit.model.path_record import of_codes
 from ibkit.parsers import acm_protocol
 from ibkit.parsers.acm_file import IP4, IP6, NAME, key_of
@@ -81,16 +81,6 @@ def _own_address(endpoint: AcmEndpoint, kind: str) -> tuple[int, bytes]:
     return _TYPES[own_kind], packed
 
 
-def ask_sa_by_acm(source: Source, service: AcmService, sgid: Gid, dgid: Gid, pkey: PKey) -> AcmAnswer:
-    """The SA's own record of a path, by way of ibacm but past its cache: whom its other answers can be held against.
-
-    Where the SA knows no path, status 3 says so.
-    """
-    wanted = acm_protocol.PathRecord(dgid=dgid, sgid=sgid, pkey=pkey)
-    request = acm_protocol.path_request(wanted, flags=acm_protocol.QUERY_SA)
-    return _path_answer(source, service.address or "", request, None, SA, LOOKUP_SECONDS)
-
-
 def _is_running(source: Source) -> bool | None:
     """By the process, not by the socket. The file of its id is root's; others ask pgrep."""
     answer = source.read(PID_FILE)
@@ -138,7 +128,7 @@ def _counters(source: Source, address: str, problems: list[Problem]) -> dict[str
 
 
 def _path_answer(
-    source: Source, address: str, request: bytes, endpoint: AcmEndpoint | None, by: str, deadline_seconds: float
+    source: Source, address: str, request: bytes, endpoint: AcmEndpoint, by: str, deadline_seconds: float
 ) -> AcmAnswer:
     reply = _ask(source, address, request, deadline_seconds)
     if isinstance(reply, str):

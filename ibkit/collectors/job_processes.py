@@ -114,10 +114,6 @@ class JobProcesses:
         seen = self.seen(pid)
         return seen is not None and _LAUNCHERS.match(seen.name) is not None
 
-    def of_run(self, key: str) -> dict[int, RankProcess]:
-        """The ranks of one run."""
-        return {pid: one for pid, one in self.ranks.items() if one.key == key}
-
     def variable_lines(self, pid: int) -> Mapping[str, int]:
         """The lines of a rank's variables in its environment, each NUL taken for the end of one."""
         return self._lines.get(pid, {})

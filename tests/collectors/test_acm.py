@@ -9,7 +9,7 @@ import pytest
 from support.answers import Answers, said
 from support.services import recorded_reply
 
-from ibkit.collectors.acm import MAX_ENDPOINTS, ask_acm, ask_sa_by_acm, collect_acm
+from ibkit.collectors.acm import MAX_ENDPOINTS, ask_acm, collect_acm
 from ibkit.collectors.doctor_acm import acm_checks
 from ibkit.collectors.ibarr import ask_ibarr
 from ibkit.model.acm import AcmAnswer, AcmEndpoint, AcmService
@@ -230,15 +230,6 @@ def flags_of(source: AcmHost) -> list[int]:
     """What the requests for a path say of time."""
     messages = (acm_protocol.decode(request) for _, request, _ in source.asked)
     return [message.elements[1].flags & acm_protocol.NODELAY for message in messages if message and message.elements]
-
-
-def test_the_sas_own_record() -> None:
-    source = host()
-    b3 = Gid.parse("fec0::2:b2:0:0:31")
-    answer = ask_sa_by_acm(source, collect_acm(source), A1, b3, PKey(0))
-    assert answer.path and (answer.by, answer.path.dlid, answer.path.hop_limit) == ("sa", 4, 255)
-    lost = ask_sa_by_acm(source, collect_acm(source), A1, Gid.parse("fec0::9:b2:0:0:31"), PKey(0))
-    assert (lost.path, lost.status) == (None, 3)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from support.answers import Answers
 from support.services import FRAMES, recorded_reply
 
-from ibkit.collectors.acm import ask_acm, ask_sa_by_acm, collect_acm
+from ibkit.collectors.acm import ask_acm, collect_acm
 from ibkit.collectors.ibarr import ask_ibarr
-from ibkit.model.ids import Gid, PKey
+from ibkit.model.ids import Gid
 from ibkit.parsers import acm_hosts, acm_protocol, ibarr
 from ibkit.parsers.acm_file import IP4, NAME, key_of
 from ibkit.sources.anonymise import anonymised
@@ -49,7 +49,6 @@ def recorded() -> RecordingSource:
     assert service.endpoints and len(service.endpoints) == 2
     list(ask_acm(source, service, *key_of("10.10.0.77")))
     list(ask_acm(source, service, *key_of("hostb3")))
-    ask_sa_by_acm(source, service, Gid.parse("fec0::1:a1:0:0:11"), Gid.parse("fec0::2:b2:0:0:31"), PKey(0))
     ask_ibarr(source, "10.20.0.3")
     source.read("/etc/rdma/ibacm_hosts.data")
     return source
