@@ -441,6 +441,12 @@ ENTRIES = (
                 before="2019",
             ),
             Fix(
+                "remove -TCP, or put ibv before tcp in MPI_IC_ORDER, if RDMA is wanted (mpirun -IBV asks for verbs and "
+                "ends the job where it cannot): look in the job script, MPIRUN_OPTIONS, hpmpi.conf, STAR-CCM+'s "
+                "-fabric",
+                runtime="Platform MPI",
+            ),
+            Fix(
                 "remove GLOO_DEVICE_TRANSPORT if RDMA is wanted: IBVERBS needs a PyTorch built with USE_GLOO_IBVERBS",
                 runtime="Gloo",
             ),
@@ -450,6 +456,7 @@ ENTRIES = (
             "UCX documentation, FAQ (UCX_TLS)",
             "docs.nvidia.com/deeplearning/nccl, Environment Variables",
             "Intel MPI Developer Reference, Fabrics Control",
+            "HP-MPI user's guide, Interconnect support",
         ),
     ),
     Entry(

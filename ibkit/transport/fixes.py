@@ -30,7 +30,7 @@ _SIGNS = {
     "lsf": re.compile(r"\bLSB_|\bbjobs\b"),
 }
 #: What reads the other's settings, too.
-_LIKE = {"RCCL": "NCCL"}
+_LIKE = {"RCCL": "NCCL", "HP-MPI": "Platform MPI"}
 _NUMBERS = re.compile(r"\d{1,6}")
 
 
