@@ -38,6 +38,7 @@ class Peers:
         self._sizes |= {size for n in numbers for size in self.process(n).nodes}
         self._world: dict[int, int | None] = {n: self._world_rank(n) for n in numbers}
         self._known: dict[CommKey, bool] = {}
+        self._spanning: dict[CommKey, bool] = {}
         self._speakers: dict[int, set[int]] = {}
         for channel, _ in self.channels:
             self._speakers.setdefault(channel.speaker, set()).add(channel.process)
@@ -252,10 +253,24 @@ class Peers:
         """
         if not any(self.process(n).ranks for n in self.numbers):
             return True
-        return any(len(self._hosts_of(key)) > 1 for key in self.process(number).ranks)
+        return any(map(self._spans_hosts, self.process(number).ranks))
 
-    def _hosts_of(self, key: CommKey) -> set[str | None]:
-        return {self.host(n) for numbers in self._evidence.members[key].values() for n in numbers if n in self._set}
+    def do_comms_leave_hosts(self) -> bool:
+        """Whether a communicator has members on several hosts, by its members or its number of nodes, or none of the
+        communicators has a name by which its members are known.
+        """
+        keys = {key for number in self.numbers for key in self.process(number).ranks}
+        named = [key for key in keys if key[0] != "size"]
+        has_nodes = any(count > 1 for n in self.numbers for told in self.process(n).nodes.values() for count in told)
+        return not named or has_nodes or any(map(self._spans_hosts, keys))
+
+    def _spans_hosts(self, key: CommKey) -> bool:
+        """Whether members of a communicator that spoke are on several hosts, or on machines of one name."""
+        if key not in self._spanning:
+            members = self._evidence.members[key].values()
+            hosts = {self.host(n) for numbers in members for n in numbers if n in self._set}
+            self._spanning[key] = len(hosts) > 1 or bool(hosts & self.shared_names)
+        return self._spanning[key]
 
     def _is_on_one_host(self, key: CommKey) -> bool:
         members = self._evidence.members[key]

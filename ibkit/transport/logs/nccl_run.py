@@ -494,7 +494,7 @@ class _Run:
             for mark in self._peers.size_marks()[:2]:
                 book.cite(mark, "selection", "shm")
             return "shm", (), None
-        if not chosen or is_one_host or (may_be_one and not self._hosts):
+        if not chosen or is_one_host or (may_be_one and not self._hosts) or not self._peers.do_comms_leave_hosts():
             return "unknown", (), NEXT_STEP
         found: dict[str, dict[str | None, Mark]] = {}
         for number, networks in chosen.items():
