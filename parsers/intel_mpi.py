@@ -118,6 +118,8 @@ def _startup(text: str, said: Said) -> Iterator[Version | Provider | RankPlace |
         for name in names:
             if name != "shm":
                 yield Provider(said, NAME, name, "fabric")
+    elif found := _TMI.search(text):
+        yield Provider(said, NAME, found.group(1), None, "tmi")
     elif found := _DAPL.match(text):
         yield Provider(said, NAME, "dapl:" + found.group(1), None, "dapl")
     elif text.startswith("shm segment size"):

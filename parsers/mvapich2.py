@@ -19,10 +19,14 @@ _HCA = re.compile(r"\s{0,99}HCA NAME\s{1,40}: (MV2_HCA_\w{1,40})\s{0,99}\Z")
 #: ``MV2_SHOW_ENV_INFO=2`` lists all parameters as they are in force (gen2/ibv_env_params.c).
 _SHARES = re.compile(r"\s{0,99}MV2_USE_SHARED_MEM {1,40}: 1\s{0,99}\Z")
 _SPEAKER = re.compile(r"\[(?P<host>[\w.-]{1,253}):mpi_rank_(?P<rank>\d{1,7})\]")
-#: Functions of this channel's own code speak; those for shared memory are common to all channels.
+#: Functions of this channel's own code speak, or are in a backtrace as it polls its completion queue; those for shared
+#: memory are common to all channels.
 _MRAIL = re.compile(
-    r"\[[\w.-]{1,253}:mpi_rank_\d{1,7}\]\[rdma_(?:param_handle_heterogeneity|get_process_to_rail_mapping)\]"
+    r"\[[\w.-]{1,253}:mpi_rank_\d{1,7}\]\[(?:rdma_(?:param_handle_heterogeneity|get_process_to_rail_mapping)\]"
+    r"|print_backtrace\] .{1,300}\(MPIDI_CH3I_MRAILI_Cq_poll_)"
 )
+#: The handler of signals that a process dies by, of src/util/error_handling; 15 is somebody's wish.
+_CAUGHT = re.compile(r"\]\[error_sighandler\] Caught error: .{1,60} \(signal (?!15\))\d{1,3}\)")
 _NO_HCA = re.compile(r"No HCAs found on the system|No IB device found|No active HCAs found on the system")
 _NO_MEMORY = re.compile(r"\[rdma_iba_hca_init\w{0,40}\].{0,200}cannot create cq", re.IGNORECASE)
 #: A completion with an error, of two generations: the channel ends the job. What is flushed (5) follows another one.
@@ -37,6 +41,8 @@ _MARKS = (
     b"[handle_cqe]",
     b"][rdma_param_handle",
     b"][rdma_get_process",
+    b"][error_sighandler]",
+    b"_MRAILI_Cq_poll_",
 )
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 _SHAPE_PARAMETERS = shape(b" Parameters")
@@ -62,6 +68,8 @@ def read(line: Line) -> Iterator[Version | Provider | SharedMemory | Failure]:
         yield SharedMemory(said, NAME)
     elif _MRAIL.search(line.text):
         yield Provider(said, NAME, "mrail")
+    elif _CAUGHT.search(line.text):
+        yield Failure(said, "job", "died", True, host, detail=NAME)
     elif _NO_HCA.search(line.text):
         yield Failure(said, "mvapich2", "no-port", True, host)
     elif _NO_MEMORY.search(line.text):

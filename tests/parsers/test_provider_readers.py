@@ -489,3 +489,28 @@ def test_psm3_is_refused_its_queue_pair(head: str, host: str | None, rank: int |
     assert (fact.host, fact.said.host, fact.said.rank) == (host, host, rank)
     for other in (text.replace("Operation not permitted", "Invalid argument"), f"### `{text}`"):
         assert list(psm3.read(to_line(1, other.encode()))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[error_sighandler] Caught error: Segmentation fault (signal 11)", [("job", "died", True, "n01", "MVAPICH2")]),
+        ("[error_sighandler] Caught error: Terminated (signal 15)", []),  # somebody ended it
+        ("[print_backtrace]   3: /opt/lib/libmpi.so.12(error_sighandler+0x59) [0x7f]", []),
+    ],
+)
+def test_a_process_of_mvapich2_dies(text: str, told: list[tuple[str, str, bool, str, str]]) -> None:
+    found = mvapich2.read(to_line(1, f"[n01:mpi_rank_3]{text}".encode()))
+    assert [(f.runtime, f.topic, f.is_fatal, f.host, f.detail) for f in found if isinstance(f, Failure)] == told
+
+
+def test_mvapich2s_channel_in_a_backtrace() -> None:
+    text = b"[n01:mpi_rank_3][print_backtrace]   5: /opt/lib/libmpi.so.12(MPIDI_CH3I_MRAILI_Cq_poll_ib+0x2a1) [0x7f]"
+    (fact,) = mvapich2.read(to_line(1, text))
+    assert isinstance(fact, Provider) and (fact.provider, fact.said.host, fact.said.rank) == ("mrail", "n01", 3)
+
+
+def test_tmis_provider_behind_intel_mpis_prefix() -> None:
+    text = b"[0] MPI startup(): init_tmi_provider(): TMI provider initialized: psm2 (1.3)"
+    (fact,) = intel_mpi.read(to_line(1, text))
+    assert isinstance(fact, Provider) and (fact.provider, fact.below) == ("psm2", "tmi")

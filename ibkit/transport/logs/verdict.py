@@ -385,7 +385,7 @@ def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
         text = f"run {MAX_RUNS} is that and all later ones"
         heap.problems.append(Problem("many-runs", text))
     layers += _other_builds(heap, layers)
-    silent = list(_foreign_layers(heap, layers))
+    silent = list(_foreign_layers(heap, layers, book))
     for layer in heap.gloo.layers(heap.launches, attempts, known, heap.links, book):
         layers.append(beside(layer, [*layers, *silent]))
     layers += silent
@@ -506,7 +506,12 @@ def _other_builds(heap: _Heap, layers: Sequence[Layer]) -> list[Layer]:
     return []
 
 
-def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
+def _is_death(failure: Failure) -> bool:
+    """Whether it is a launcher's word, or an MPI's, that a rank has died."""
+    return (failure.runtime, failure.topic) == ("job", "died") and failure.detail != RESTARTED
+
+
+def _foreign_layers(heap: _Heap, layers: list[Layer], book: Book) -> Iterator[Layer]:
     """A runtime that is used and whose own lines say nothing is an unknown layer where nothing else was read of it.
 
     Beside NCCL's own lines the framework's other backends, and MPI under Horovod, coordinate the ranks.
@@ -517,7 +522,10 @@ def _foreign_layers(heap: _Heap, layers: list[Layer]) -> Iterator[Layer]:
     if spoken is not None and "mpi" not in have:
         have.add("mpi")
         name, version, step = _silent(heap, spoken)
-        yield Layer("mpi", "unknown", "undecided", runtime=name, version=version, next_step=step)
+        ends = [] if layers else [mark for failure, mark in heap.mpi.failures if _is_death(failure)]
+        for mark in ends[:2]:
+            book.cite(mark, "failure")
+        yield Layer("mpi", "unknown", "aborted" if ends else "undecided", runtime=name, version=version, next_step=step)
     for backend, _ in heap.backends:
         layer = _BACKEND_LAYERS.get(backend.name)
         if backend.purpose == "data" and layer and layer not in have and "nccl" not in have:
