@@ -544,3 +544,14 @@ def test_a_missing_plugin_is_a_step_on_hosts_with_slingshot() -> None:
     assert layer.next_step is not None and "librccl-net.so" in layer.next_step
     (layer,) = judged(log.replace("hsn", "eth")).layers
     assert (layer.verdict, layer.status, layer.next_step) == ("tcp", "fallback", None)
+
+
+# 21: whose failure it was is told by the channels that its process speaks of, too
+def test_the_rank_of_a_failure_without_a_line_of_communicators() -> None:
+    lines = nccl_lines(has_init=False)
+    warning = "n02:102:1 [0] misc/ibvwrap.cc:213 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory"
+    ((reason,),) = (layer.reasons for layer in judged(text([*lines, warning])).layers)
+    assert (reason.id, reason.hosts, reason.ranks) == ("memlock", ("n02",), (2,))
+    other = nccl_lines(["n03", "n04"], pid=300, has_init=False)  # ranks 0 to 3, too
+    ((reason,),) = (layer.reasons for layer in judged(text([*lines, *other, *lines, warning])).layers)
+    assert (reason.id, reason.hosts, reason.ranks) == ("memlock", ("n02",), ())

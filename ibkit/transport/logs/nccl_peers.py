@@ -36,12 +36,15 @@ class Peers:
         ]
         self._sizes = {evidence.sizes[key] for n in numbers for key in self.process(n).ranks}
         self._sizes |= {size for n in numbers for size in self.process(n).nodes}
-        self._world: dict[int, int | None] = {n: self._world_rank(n) for n in numbers}
         self._known: dict[CommKey, bool] = {}
         self._spanning: dict[CommKey, bool] = {}
         self._speakers: dict[int, set[int]] = {}
+        self._spoken: dict[int, set[int]] = {}
         for channel, _ in self.channels:
             self._speakers.setdefault(channel.speaker, set()).add(channel.process)
+            self._spoken.setdefault(channel.process, set()).add(channel.speaker)
+        self._is_one_each = all(len(one) == 1 for one in (*self._speakers.values(), *self._spoken.values()))
+        self._world: dict[int, int | None] = {n: self._world_rank(n) for n in numbers}
         self._rank_hosts = self._hosts_of_ranks()
 
     def process(self, number: int) -> NcclProcess:
@@ -156,7 +159,9 @@ class Peers:
         return self._world.get(number)
 
     def _world_rank(self, number: int) -> int | None:
-        """The rank of a process in the largest communicator."""
+        """The rank of a process in the largest communicator; where no line tells one, as which it speaks of channels,
+        if each process speaks as one rank, and each rank is one process.
+        """
         largest = max(self._sizes, default=0)
         found = {
             rank
@@ -164,6 +169,8 @@ class Peers:
             if self._evidence.sizes[key] == largest
             for rank in ranks
         }
+        if not self._sizes and self._is_one_each:
+            found = self._spoken.get(number, set())
         return next(iter(found)) if len(found) == 1 else None
 
     # -- who
