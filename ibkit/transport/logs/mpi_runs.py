@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from ibkit.parsers import openmpi
@@ -120,17 +122,27 @@ def _silent_runs(evidence: Evidence, groups: Sequence[_Group], launches: Launche
     """Runs that only a table, or a queue pair that broke, tells of: command lines part these from all processes' lines
     in their file. By their places.
     """
-    spoken = {
-        (order, place)
-        for group in groups
-        for order, (first, last) in group.lines.items()
-        for place in range(launches.between(order, 0, first), launches.between(order, 0, last) + 1)
-    }
-    files = {order for order, _ in spoken}
+    spoken: dict[int, list[tuple[int, int]]] = {}
+    for group in groups:
+        for order, (first, last) in group.lines.items():
+            places = launches.between(order, 0, first), launches.between(order, 0, last)
+            spoken.setdefault(order, []).append(places)
+    starts: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    for order, spans in spoken.items():
+        spans.sort()
+        starts[order] = [first for first, _ in spans]
+        ends[order] = list(accumulate((last for _, last in spans), max))
+
+    def is_spoken(order: int, place: int) -> bool:
+        before = bisect_right(starts[order], place)
+        return before > 0 and ends[order][before - 1] >= place
+
     telling = [mark for one, mark in evidence.failures if one.topic == "broken" and not _speaker(evidence, one)]
     telling += [mark for _, _, mark in evidence.tables]
-    found = {_region(mark, launches) for mark in telling} - spoken
-    return {region: Parts([], [], [], []) for region in found if region[0] in files}
+    found = {_region(mark, launches) for mark in telling if mark.order in spoken}
+    silent = sorted(region for region in found if not is_spoken(*region))
+    return {region: Parts([], [], [], []) for region in silent[: MAX_RUNS - len(groups)]}
 
 
 def _start(part: Parts) -> tuple[int, int]:
