@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ibkit.parsers.base import NotThisFormat, Parsed
+from ibkit.parsers.bulk import no_cyclic_gc
 from ibkit.parsers.diag_messages import Complaints, Message
 from ibkit.parsers.lines import BEFORE, MAX_COUNT, Problems, lines_of
 from ibkit.parsers.link_row import LinkRow, parse_row
@@ -158,9 +159,10 @@ def parse(text: str, *, source: str = "") -> Parsed[Report]:
     lines, long_lines = lines_of(text, source)
     problems = Problems(source, long_lines)
     reader = _Reader(problems)
-    for number, line in _unbroken(lines):
-        reader.feed(number, line)
-    reader.close(len(lines))
+    with no_cyclic_gc():
+        for number, line in _unbroken(lines):
+            reader.feed(number, line)
+        reader.close(len(lines))
     if not reader.sweeps and not reader.complaints.failed:
         raise NotThisFormat(f"{source or 'input'}: not ibqueryerrors: no '## Summary', no 'GUID 0x... port' row")
     complete = not reader.complaints.failed and all(
@@ -244,7 +246,9 @@ class _Reader:
         self._headers.append(self._node[0])
 
     def _begin(self, number: int, form: str | None) -> None:
-        self._sweep = self._sweep._replace(form=form, line=self._sweep.line or number)
+        line = self._sweep.line or number
+        if (form, line) != (self._sweep.form, self._sweep.line):
+            self._sweep = self._sweep._replace(form=form, line=line)
 
     def _row(self, number: int, row: re.Match[str]) -> None:
         if self._sweep.nodes_checked is not None:

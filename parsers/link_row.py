@@ -11,6 +11,7 @@ they are read from the outside in.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ibkit.parsers.records import NamedTuple
 
@@ -78,8 +79,32 @@ _SPEED_HINT = re.compile(r"Could be (FDR10|[\d.]{1,9} Gbps(?: \(FDR10\))?)")
 def parse_row(text: str) -> LinkRow | None:
     """The row in ``text``, which starts at the LID; None where it is none or a damaged one."""
     row = _ROW.match(text)
-    link = _LINK.match(row["link"]) if row else None
+    link = _link_of(row["link"]) if row else None
     if not row or not link:
+        return None
+    own = int(row["lid"]), int(row["port"]), number_of(row["label"]), *link
+    peer = _PEER.match(row["peer"])
+    if not peer:
+        return LinkRow(*own) if _NO_PEER.match(row["peer"]) else None
+    name, hints = _name_and_hints(peer["rest"])
+    width_hint, speed_hint = _WIDTH_HINT.search(hints), _SPEED_HINT.search(hints)
+    return LinkRow(
+        *own,
+        int(peer["guid"], 16) if peer["guid"] else None,
+        int(peer["lid"]),
+        int(peer["port"]),
+        number_of(peer["label"]),
+        name,
+        width_of(width_hint[1]) if width_hint else None,
+        SPEEDS.get(speed_hint[1], speed_hint[1]) if speed_hint else None,
+    )
+
+
+@lru_cache(maxsize=256)  # a fabric has many links and few words
+def _link_of(text: str) -> tuple[str | None, str | None, str, str] | None:
+    """Width, speed and the two states: what stands between the brackets."""
+    link = _LINK.match(text)
+    if not link:
         return None
     width = speed = None
     if link["rate"] and link["rate"].strip():
@@ -87,25 +112,7 @@ def parse_row(text: str) -> LinkRow | None:
         if not rate:
             return None
         width, speed = width_of(rate["width"]), SPEEDS.get(rate["speed"], rate["speed"])
-    found = LinkRow(
-        int(row["lid"]), int(row["port"]), number_of(row["label"]), width, speed, link["state"], link["physical"]
-    )
-    if _NO_PEER.match(row["peer"]):
-        return found
-    peer = _PEER.match(row["peer"])
-    if not peer:
-        return None
-    name, hints = _name_and_hints(peer["rest"])
-    width_hint, speed_hint = _WIDTH_HINT.search(hints), _SPEED_HINT.search(hints)
-    return found._replace(
-        peer_guid=int(peer["guid"], 16) if peer["guid"] else None,
-        peer_lid=int(peer["lid"]),
-        peer_port=int(peer["port"]),
-        peer_label=number_of(peer["label"]),
-        peer_name=name,
-        could_be_width=width_of(width_hint[1]) if width_hint else None,
-        could_be_speed=SPEEDS.get(speed_hint[1], speed_hint[1]) if speed_hint else None,
-    )
+    return width, speed, link["state"], link["physical"]
 
 
 def width_of(text: str) -> str:

@@ -49,10 +49,10 @@ else:
             return cls(*values)
 
         def _replace(self, /, **changes):
-            unknown = changes.keys() - set(self._fields)
-            if unknown:
-                raise ValueError(f"unknown fields: {sorted(unknown)}")
-            return type(self)(*(changes.get(field, value) for field, value in zip(self._fields, self, strict=True)))
+            replaced = type(self)(*map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"unknown fields: {sorted(changes)}")
+            return replaced
 
         def _asdict(self):
             return dict(zip(self._fields, self, strict=True))

@@ -7,7 +7,7 @@ sweep was whole, its threshold is zero, it was not suppressed, and the port's qu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ibkit.model.counters import PortCounters, SweepSummary, saturated
 from ibkit.model.ids import Guid
@@ -16,7 +16,8 @@ from ibkit.parsers.ibqueryerrors import DATA, ERRORS, CounterRow, QueryFailure, 
 from ibkit.parsers.perfquery import CAST_COUNTERS, DATA_COUNTERS, ERROR_COUNTERS
 from ibkit.parsers.records import NamedTuple
 
-_DATA_NAMES = frozenset((*DATA_COUNTERS, *CAST_COUNTERS))
+_CAST_NAMES = frozenset(CAST_COUNTERS)
+_DATA_NAMES = _CAST_NAMES.union(DATA_COUNTERS)
 #: Not printed where it is zero, and neither where the port does not count it.
 _WAIT = "PortXmitWait"
 #: The queries that error counters come from; where another one fails, they are still known.
@@ -130,7 +131,7 @@ class _Ports:
             port = self._ports.setdefault((row.guid, number), _Port(row, number, reading.source))
             port.counters.update(row.counters)
             port.has_data = True
-            if any(name in row.counters for name in CAST_COUNTERS):
+            if not _CAST_NAMES.isdisjoint(row.counters):
                 port.wide |= _DATA_NAMES
 
     def add_errors(self, reading: SweepReading) -> None:
@@ -138,7 +139,8 @@ class _Ports:
         quiet = _quiet_counters(reading.sweep)
         # With --data, the tool adds the data counters of the ports that it lists, as far as they are above zero.
         with_data = any(name in _DATA_NAMES for row in reading.sweep.rows for name in row.counters)
-        quiet_if_listed = (*quiet, *DATA_COUNTERS) if with_data else quiet
+        zeros = dict.fromkeys(quiet, 0)
+        zeros_if_listed = dict.fromkeys((*quiet, *DATA_COUNTERS), 0) if with_data else zeros
         listed = set()
         strangers = set()
         index = _Index(self._ports)
@@ -161,14 +163,14 @@ class _Ports:
             if row.wide:
                 port.wide |= {name for name in row.counters if name in ERROR_COUNTERS or name == "PortXmitWait"}
             if row.whole:
-                _fill(port, quiet_if_listed)
+                _fill(port, zeros_if_listed)
                 port.quiet_wait = _tells(reading.sweep, _WAIT)
         self._listed |= listed
         if self._data_sweeps:
-            self._fill_silent(reading, quiet, listed, strangers)
+            self._fill_silent(reading, zeros, listed, strangers)
 
     def _fill_silent(
-        self, reading: SweepReading, quiet: Sequence[str], listed: set[int], strangers: set[str | None]
+        self, reading: SweepReading, zeros: Mapping[str, int], listed: set[int], strangers: set[str | None]
     ) -> None:
         """The zeros of the ports that the sweep asked and found nothing to print about."""
         reason = self._doubt(reading)
@@ -177,10 +179,11 @@ class _Ports:
             self.problems.append(Problem("unknown-counters", text, None, reading.source))
             return
         unanswered = _Unanswered(reading.failures)
+        tells_wait = _tells(reading.sweep, _WAIT)
         for port in self._ports.values():
             if id(port) not in listed and port.name not in strangers and not unanswered.has(port):
-                _fill(port, quiet)
-                port.quiet_wait = _tells(reading.sweep, _WAIT)
+                _fill(port, zeros)
+                port.quiet_wait = tells_wait
 
     def _doubt(self, reading: SweepReading) -> str | None:
         """Why the silence of a port proves nothing; None where it does."""
@@ -275,6 +278,10 @@ def _tells(sweep: Sweep, name: str) -> bool:
     return name not in sweep.thresholds and name not in sweep.suppressed
 
 
-def _fill(port: _Port, names: Sequence[str]) -> None:
-    for name in names:
+def _fill(port: _Port, zeros: Mapping[str, int]) -> None:
+    """Add those of the zeros that nothing else is known of."""
+    if zeros.keys().isdisjoint(port.counters):
+        port.counters.update(zeros)
+        return
+    for name in zeros:
         port.counters.setdefault(name, 0)

@@ -23,6 +23,7 @@ from ibkit.model.ids import gid_or_none, guid_or_none
 from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import ibdiagnet_csv, ibqueryerrors, perfquery
 from ibkit.parsers.base import NotThisFormat, Problem
+from ibkit.parsers.bulk import no_cyclic_gc
 from ibkit.parsers.diag_messages import Message
 from ibkit.parsers.ibqueryerrors import DATA, ERRORS, QueryFailure
 from ibkit.parsers.records import NamedTuple
@@ -54,6 +55,7 @@ _GAVE_UP = ("iberror: ", "ibpanic: ")
 _NO_FABRIC = Fabric({}, (), None)
 
 
+@no_cyclic_gc()
 def collect_counters(source: Source, through: Through = ANY_PORT) -> FabricCounters:
     """Absolute counters of all ports of the fabric; those of this host's ports where the sweep has nothing to say.
 

@@ -116,6 +116,8 @@ def saturated(counters: dict[str, int | None], wide: frozenset[str] = frozenset(
     """The counters that stand at their maximum; those in ``wide`` have 64 bits."""
     names = []
     for name, value in counters.items():
+        if not value:
+            continue  # as nearly all are
         bits = 64 if name in wide else WIDTHS.get(name) or (16 if name in DETAILS else 64)
         if value == (1 << bits) - 1:
             names.append(name)
