@@ -129,17 +129,17 @@ _TAIL_PATTERN = (
     r"lid\s++([0-9]{1,9})(?:\s++([0-9]{1,3}x|\?\?)(\S*+))?"
     r"(?:\s++s=[0-9]+ w=[0-9]+ v=[0-9]+)?(?:\s++slot [0-9]+|\s++\(scp\))?\s*+$"
 )
-_ROW = re.compile(
-    _START + r'(?:#\s*+(?:lid ([0-9]{1,9}) lmc ([0-9]{1,9})\s++)?"(.*)"\s*+' + _TAIL_PATTERN[:-1] + r")?$"
-)
+_ROW = re.compile(_START + r'(?:#\s*+(?:lid ([0-9]{1,9}) lmc ([0-7])\s++)?"(.*)"\s*+' + _TAIL_PATTERN[:-1] + r")?$")
 _ROW_START = re.compile(_START)
 _ROW_LIKE = re.compile(r'\[[0-9]{1,9}\][^"]*+"[SHR?]-')
-_OWN_LID = re.compile(r"lid\s++([0-9]{1,9})\s++lmc\s++([0-9]{1,9})(?![0-9])")
+_OWN_LID = re.compile(r"lid\s++([0-9]{1,9})\s++lmc\s++([0-9]++)")
+#: PortInfo has three bits for it: one that is higher would give a port more LIDs than anybody could go through.
+_LMCS = frozenset("01234567")
 _TAIL = re.compile(_TAIL_PATTERN)
 _HEADER = re.compile(r'(Switch|Ca|Rt)\s*+([0-9]{1,9})\s*+"([SHR?])-' + _ID_HEX + r'"\s*+(?:#\s*+(.*))?$')
 _HEADER_START = re.compile(r'(?:Switch|Ca|Rt)\s*+[0-9]++\s*+"')
 _LETTER = {"Switch": "S", "Ca": "H", "Rt": "R"}
-_PORT0 = re.compile(r"(base|enhanced) port 0 lid ([0-9]{1,9}) lmc ([0-9]{1,9})\s*+$")
+_PORT0 = re.compile(r"(base|enhanced) port 0 lid ([0-9]{1,9}) lmc ([0-7])\s*+$")
 _ID = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(?:0[xX])?" + _ID_HEX + r"(?![0-9a-fA-F])(.*)")
 _NO_ID: tuple[None, int | None, str] = (None, None, "")
 _NO_IDS = (None,) * 6
@@ -402,6 +402,9 @@ class _Reader:
             own = _OWN_LID.match(comment)
             if own:
                 lid, lmc = own.groups()
+                if lmc not in _LMCS:
+                    self._bad_line(number, line, "the LMC of a port's row")
+                    lmc = None
                 comment = comment[own.end() :].lstrip()
             name, tail = _name_and_tail(comment)
             link = tail.groups() if tail else link

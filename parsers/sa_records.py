@@ -61,7 +61,7 @@ _TITLES = {_NODES: "nodes", _PORTS: "ports", _LINKS: "links"}
 _NO_SPEED = frozenset({"", "0", "No Extended Speed", "No Extended Speed 2", "Extended speed", "undefined (0)"})
 _REMARK = " (IBA extension)"
 _MTUS = frozenset({"256", "512", "1024", "2048", "4096"})
-_MAX_LID, _MAX_PORT = 0xFFFF, 0xFF
+_MAX_LID, _MAX_PORT, _MAX_LMC = 0xFFFF, 0xFF, 7
 #: So many different PortInfos are kept: those of one switch's ports are alike.
 _MEMORY = 1 << 12
 
@@ -332,10 +332,17 @@ def _is_plausible(record: Any) -> bool:
         lids.append(record.peer_lid)
         ports += [record.port, record.peer_port]
     elif isinstance(record, SaPort):
+        if not is_sound(record.info):
+            return False
         ports.append(record.port)
     elif isinstance(record, SaNode):
         ports.append(record.port_count)
     return max(lids) <= _MAX_LID and max(ports, default=0) <= _MAX_PORT
+
+
+def is_sound(info: PortInfo) -> bool:
+    """Whether the LMC has three bits: one that is higher would give a port more LIDs than anybody could go through."""
+    return info.lmc is None or info.lmc <= _MAX_LMC
 
 
 def port_info(fields: dict[str, str]) -> PortInfo:

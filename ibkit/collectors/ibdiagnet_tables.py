@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ibkit.collectors.cabling import end_key
+from ibkit.collectors.lids import MAX_LMC
 from ibkit.collectors.ports_report import Unlinked
 from ibkit.collectors.topology import assemble_blocks
 from ibkit.display import and_more
@@ -155,14 +156,22 @@ def _ports_of(tables: _Tables) -> dict[int, _Port]:
         physical = tables.number("PORTS", row, "PortPhyState")
         # A port that is down may have anything in the fields of its link
         up = state != 1
+        if up and (tables.number("PORTS", row, "LMC") or 0) > MAX_LMC:
+            tables.bad("PORTS")
         ports[end_key(guid, number)] = _Port(
             tables.number("PORTS", row, "PortGUID"), tables.number("PORTS", row, "LID"),
-            tables.number("PORTS", row, "LMC"),
+            _lmc(tables, row),
             _WIDTHS.get(tables.number("PORTS", row, "LinkWidthActv") or 0) if up else None,
             _speed(tables.number("PORTS", row, "LinkSpeedActv") or 0) if up else None,
             _STATES.get(state or 0), _PHYSICAL_STATES.get(physical or 0), _details(tables, row) if up else {},
         )  # fmt: skip
     return ports
+
+
+def _lmc(tables: _Tables, row: Row) -> int | None:
+    """One that has more bits than PortInfo's is none: nobody could go through so many LIDs."""
+    lmc = tables.number("PORTS", row, "LMC")
+    return lmc if lmc is None or lmc <= MAX_LMC else None
 
 
 def _details(tables: _Tables, row: Row) -> dict[str, Any]:
@@ -172,7 +181,7 @@ def _details(tables: _Tables, row: Row) -> dict[str, Any]:
         return tables.number("PORTS", row, name) or 0
 
     return {
-        "lmc": tables.number("PORTS", row, "LMC"),
+        "lmc": _lmc(tables, row),
         "sm_lid": number("MSMLID") or None,
         "subnet_prefix": number("GIDPrfx") or None,
         "mtu_bytes": _MTUS.get(number("NMTU")),

@@ -19,7 +19,7 @@ from ibkit.parsers import diag_messages as diag
 from ibkit.parsers import perfquery, saquery, smpquery
 from ibkit.parsers.base import NotThisFormat, Problem
 from ibkit.parsers.records import NamedTuple
-from ibkit.parsers.sa_records import PortInfo, port_info
+from ibkit.parsers.sa_records import PortInfo, is_sound, port_info
 from ibkit.sources.base import NOT_RECORDED, CommandAnswer, Source
 from ibkit.sources.raw import RawSource
 
@@ -126,10 +126,11 @@ class _Asking:
             told = [one for one in parsed.value.answers if one.attribute == smpquery.PORT_INFO and one.lid == lid]
         except NotThisFormat:
             told = []
-        if not told:
+        info = port_info(told[0].fields) if told else None
+        if info is None or not is_sound(info):
             self._refused(answer)
             return None
-        return port_info(told[0].fields), label
+        return info, label
 
     def record_of(self, lids: Collection[int], lid: int, port: int) -> tuple[PortInfo, str] | None:
         """The same from the SA's records: a capture may hold them without those of nodes or links, and then they are
@@ -141,7 +142,8 @@ class _Asking:
         for record in records:
             named = record.fields.get("EndPortLid"), record.fields.get("PortNum")
             if named == (str(lid), str(port)):
-                return port_info(record.fields), label
+                info = port_info(record.fields)
+                return (info, label) if is_sound(info) else None
         return None
 
     def _read_records(self, lids: Collection[int]) -> tuple[str, tuple[saquery.Record, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ibkit.collectors.lids import MAX_LMC
 from ibkit.model.fabric import CHANNEL_ADAPTER, ROUTER, SWITCH, UNKNOWN_TYPE, End, Fabric, FabricPort, Node
 from ibkit.model.ids import Guid
 from ibkit.model.routes import ARRIVED, NO_TABLE, Hop, Route
@@ -83,7 +84,7 @@ def _lmc(stop: Stop) -> int | None:
     if stop.lid is None or stop.last_lid is None:
         return None
     count = stop.last_lid - stop.lid + 1
-    return count.bit_length() - 1 if count > 0 and not count & (count - 1) else None
+    return count.bit_length() - 1 if 0 < count <= 1 << MAX_LMC and not count & (count - 1) else None
 
 
 def _note(ports: dict[End, FabricPort], end: End, port: FabricPort) -> None:

@@ -144,6 +144,16 @@ def test_rows_that_make_no_sense(tmp_path: Path, old: str, new: str) -> None:
     assert "bad-line" in kinds(fabric)
 
 
+@pytest.mark.parametrize("lmc", ["8", "40", "18446744073709551615"])
+def test_an_lmc_of_more_than_three_bits_is_none(tmp_path: Path, lmc: str) -> None:
+    port = "0xb000000000001000,1,0x0000000000000000,0xfe80000000000000,1,0,2807162954,0,0,2,31,31,1,3847,1024,"
+    assert SMALL.count(f"{port}0,") == 1
+    fabric = of_text(tmp_path, SMALL.replace(f"{port}0,", f"{port}{lmc},"))
+    assert fabric.complete is False
+    assert "bad-line" in kinds(fabric)
+    assert fabric.nodes[LEAF].ports[0].lmc is None
+
+
 def test_a_node_listed_twice(tmp_path: Path) -> None:
     row = next(line for line in SMALL.split("\n") if line.startswith('"host1'))
     fabric = of_text(tmp_path, SMALL.replace(row, f"{row}\n{row}"))

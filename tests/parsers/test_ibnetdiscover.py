@@ -284,12 +284,23 @@ def test_a_cut_in_a_word_is_no_word() -> None:
 
 def test_absurd_numbers_allocate_nothing() -> None:
     started = time.process_time()
-    parsed = parse('Switch\t999999999 "S-0000000000000100"\t\t# "sw" base port 0 lid 999999999 lmc 999999999\n')
+    parsed = parse('Switch\t999999999 "S-0000000000000100"\t\t# "sw" base port 0 lid 999999999 lmc 7\n')
     assert (parsed.value.blocks[0].port_count, parsed.value.blocks[0].lid) == (999999999, 999999999)
     parse(
         f'Switch\t{"9" * 9999} "S-0000000000000100"\nSwitch\t8 "S-0000000000000100"\t\t# "sw" base port 0 lid 1 lmc 0\n'
     )
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("lmc", ["8", "40", "999999999"])
+def test_an_lmc_of_more_than_three_bits_is_none(lmc: str) -> None:
+    """It would give a port more LIDs than anybody could go through."""
+    assert SMALL.count(" lmc 0") == 4
+    parsed = parse(SMALL.replace(" lmc 0", f" lmc {lmc}"))
+    assert {block.lmc for block in parsed.value.blocks} == {None}
+    assert {row.lmc for block in parsed.value.blocks for row in block.rows} == {None}
+    assert len([problem for problem in parsed.problems if problem.kind == "bad-line"]) == 4
+    assert parsed.complete is False
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "nothing of the tool", "Switch\t : 0x1 ports 8", "\0" * 50])

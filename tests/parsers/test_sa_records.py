@@ -197,6 +197,17 @@ def test_numbers_that_cannot_be() -> None:
     assert [problem.kind for problem in parsed.problems] == ["bad-record"]
 
 
+@pytest.mark.parametrize("lmc", ["8", "40", "18446744073709551615"])
+def test_an_lmc_of_more_than_three_bits(lmc: str) -> None:
+    """It would give a port more LIDs than anybody could go through."""
+    whole = parse(fixture(PORTS))
+    parsed = parse(
+        fixture(PORTS).replace("LMC:.............................0\n", f"LMC:.............................{lmc}\n", 1)
+    )
+    assert (len(parsed.value.ports), parsed.complete) == (len(whole.value.ports) - 1, False)
+    assert [problem.kind for problem in parsed.problems] == ["bad-record"]
+
+
 def test_a_refusal_is_no_answer() -> None:
     refused = fixture("ft12/refused.stderr")
     parsed = parse(refused)
