@@ -27,9 +27,10 @@ from ibkit.transport.reasons import asked_for, reason_of, reasons
 
 NAME = gloo.NAME
 NEXT_STEP = (
-    "Gloo prints its transport only when it opens a verbs device or fails: run again with GLOO_LOG_LEVEL=INFO or "
-    "TORCH_DISTRIBUTED_DEBUG=DETAIL, and keep the environment (GLOO_DEVICE_TRANSPORT, "
-    "GLOO_SOCKET_IFNAME) beside the log"
+    "Gloo prints its transport only when it opens a verbs device or fails: look at the job while it runs (ibkit "
+    "check-mpi-transport running), or run again with GLOO_LOG_LEVEL=INFO, where the model is a DDP also with "
+    "TORCH_DISTRIBUTED_DEBUG=INFO and TORCH_CPP_LOG_LEVEL=INFO, and print `PyTorch version: ` with torch.__version__ "
+    "(before 2.8 Gloo has TCP alone)"
 )
 _CARRIER = (
     "no line tells whether Gloo carries the data or coordinates ranks of NCCL, which is silent unless it is asked: run "
