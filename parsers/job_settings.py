@@ -157,6 +157,10 @@ def _own_words(words: list[str]) -> set[int]:
     return own
 
 
+#: srun's list of variables, in which a comma ends a value that is not in single quotes (man 1 srun, --export).
+_EXPORTED = re.compile(rf"[=,]({_NAME})=('[^']{{0,400}}|[^,']{{0,400}})")
+
+
 def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
     """MCA parameters, exported variables and the number of ranks of one line of a command."""
     words = [word.strip("\"'") for word in words]
@@ -170,6 +174,9 @@ def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
         elif re.match(rf"{_NAME}=", word):
             name, _, value = word.partition("=")
             yield from _variable(name, value, said)
+        elif word.startswith("--export=") and launcher == "srun" and place in own:
+            for name, value in _EXPORTED.findall(word):
+                yield from _variable(name, value, said)
         elif word in ("-TCP", "-tcp") and launcher.startswith("mpi"):
             yield Setting(said, "intel", "I_MPI_FABRICS", "shm:tcp")  # what this option of Intel MPI's sets
         elif word == ":":

@@ -130,15 +130,20 @@ _WORDS = re.compile(
     rf"|\b(?P<name>{_VARIABLE})(?:=| set by environment to )(?P<to>[^\s;]{{0,400}})"
 )
 
+#: Between two variables of srun's ``--export=A=1,B=2``.
+_NEXT_EXPORT = re.compile(rf",(?={_VARIABLE}=)")
+
 
 def tcp_settings(text: str, version: str | None, *, is_one_host: bool = False) -> list[str]:
     """The settings of a line that leave nothing but TCP, as they stand there; within one host that is no shared memory.
 
     >>> tcp_settings("mpirun --mca pml ucx -x UCX_TLS=tcp,self -x UCX_LOG_LEVEL=info ./a", "4.1.4")
     ['UCX_TLS=tcp,self']
+    >>> tcp_settings("srun --export=ALL,UCX_TLS=tcp,UCX_LOG_LEVEL=info ./a", None)
+    ['UCX_TLS=tcp']
     """
     found = []
-    for match in _WORDS.finditer(text):
+    for match in _WORDS.finditer(_NEXT_EXPORT.sub(" ", text)):
         name = match["name"] or match["variable"] or match["parameter"] or match["line"]
         value = (match["value"] or match["to"] or match["worth"] or match["is"] or "").strip("\"'").rstrip(".")
         said = Said(0, text, None, None, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ibkit.parsers.job_facts import Setting
 from ibkit.parsers.job_settings import Reader
 from ibkit.parsers.log_lines import Line
 
@@ -62,3 +63,19 @@ def test_what_slurm_tells_of_nodes_and_tasks(text: str, found: list[tuple[str, s
 )
 def test_what_deepspeed_and_python_tell_of_the_environment(text: str, found: list[tuple[str, str]]) -> None:
     assert [(fact.name, fact.value) for fact in Reader().read(Line(1, text, text))] == found
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("srun --export=ALL,OMPI_MCA_btl='tcp,self' -n 2 ./a", [("btl", "tcp,self")]),
+        ("srun -n 2 --export=UCX_TLS=^ib,FI_PROVIDER=tcp ./a", [("UCX_TLS", "^ib"), ("FI_PROVIDER", "tcp")]),
+        ("srun --export=ALL,OMPI_MCA_btl=tcp,self -n 2 ./a", [("btl", "tcp")]),  # self is another variable's name
+        ("srun --export=ALL -n 2 ./a --export=UCX_TLS=tcp", []),  # the program's own option
+        ("mpirun --export=UCX_TLS=tcp -n 2 ./a", []),
+        ("srun --export=ALL,MY_UCX_TLS=tcp -n 2 ./a", []),
+    ],
+)
+def test_what_srun_exports(command: str, found: list[tuple[str, str]]) -> None:
+    facts = Reader().read(Line(1, command, command))
+    assert [(fact.name, fact.value) for fact in facts if isinstance(fact, Setting) and fact.runtime != "job"] == found
