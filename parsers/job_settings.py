@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Launch, Said, Setting
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
+from ibkit.parsers.records import NamedTuple
 
 #: Prefix of the variable, the runtime that reads it.
 _RUNTIMES = (
@@ -28,8 +29,8 @@ _COUNTS = frozenset(
     )
 )  # fmt: skip
 #: ``2(x3),1``: two tasks on each of three nodes, one on the fourth.
-_PER_NODE = frozenset(("SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"))
-_TASKS = re.compile(r"\d{1,6}(?:\(x(\d{1,6})\))?\Z")
+_JOB_TASKS, _STEP_TASKS = "SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"
+_TASKS = re.compile(r"(?P<ranks>\d{1,6})(?:\(x(?P<nodes>\d{1,6})\))?\Z")
 _NAME = r"(?:UCX|OMPI|PRTE|NCCL|RCCL|I_MPI|FI|MPIR_CVAR|MPICH|MVP|MV2|GLOO|PSM3|PMI|SLURM|WORLD)_\w{1,80}"
 #: pdsh, clush and the launchers of training frameworks put the host before each line; a word of advice has no number.
 _HOST = r"(?:(?=[\w.-]{1,64}: )(?=[\w.-]*\d)[A-Za-z][\w.-]{0,63}: )?"
@@ -56,7 +57,7 @@ _SHAPES = re.compile(
             b"-mca ", b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", b"I_MPI_",
             b"FI_PROVIDER", b"FI_TCP_I", b"FI_SOCKETS_I", b"FI_UDP_I",
             b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MVP_", b"MV2_", b"GLOO_",
-            *(name.encode() + b"=" for name in _COUNTS | _PER_NODE),
+            *(name.encode() + b"=" for name in (*_COUNTS, _JOB_TASKS, _STEP_TASKS)),
         )
     )
     # A line that goes on in the next one; in a record of a log collector, too.
@@ -108,26 +109,47 @@ class Reader:
 
 def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
     value = value.strip().strip("\"';")
-    if name in _COUNTS:
+    if name in _COUNTS or (name == _JOB_TASKS and slots(value)):
         yield Setting(said, "job", name, value)
-    elif name in _PER_NODE and (nodes := _nodes(value)):
-        yield Setting(said, "job", "nodes", str(nodes))
+    elif name == _STEP_TASKS and (found := slots(value)):
+        yield Setting(said, "job", "nodes", str(found.nodes))
+    elif name == "I_MPI_PERHOST" and value.isdecimal():
+        yield Setting(said, "job", "per-node", value)
     for prefix, runtime in _RUNTIMES:
         if name.startswith(prefix):
             yield Setting(said, runtime, name.removeprefix(prefix) if runtime == "ompi" else name, value)
 
 
-def _nodes(tasks: str) -> int:
-    """On how many nodes so many tasks each are; 0 where the list is none.
+class Slots(NamedTuple):
+    """Room for ranks on the nodes of a job: on how many nodes, for how many, and on the node with least of it."""
 
-    >>> _nodes("2(x3),1"), _nodes("36"), _nodes("2(x"), _nodes("")
-    (4, 1, 0, 0)
+    nodes: int
+    ranks: int
+    least: int
+
+
+def slots(tasks: str) -> Slots | None:
+    """What Slurm tells by so many tasks on each node; None where the list is none.
+
+    >>> slots("2(x3),1"), slots("2(x")
+    (Slots(nodes=4, ranks=7, least=1), None)
     """
     found = [_TASKS.match(part) for part in tasks.split(",")]
-    return 0 if None in found else sum(int(part.group(1) or 1) for part in found if part)
+    pairs = [(int(part["ranks"]), int(part["nodes"] or 1)) for part in found if part]
+    if None in found:
+        return None
+    return Slots(sum(nodes for _, nodes in pairs), sum(ranks * nodes for ranks, nodes in pairs), min(pairs)[0])
 
 
 _LAUNCHER = re.compile(r"(?:.*/)?(mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})?\Z")
+#: On how many nodes srun's ranks are: this number, or from the first to the second one.
+_NODES = re.compile(r"(?:--nodes[= ]|-N ?)(\d{1,7})(?:-(\d{1,7}))?(?: |\Z)")
+_TASKS_PER_NODE = re.compile(r"--ntasks-per-node[= ](\d{1,7})(?: |\Z)")
+#: How many ranks come to one host before the next one: Hydra's and Intel MPI's, Open MPI's.
+_PER_NODE = re.compile(
+    r"(?:--?ppn|--?perhost|-grr|--?npernode|-N|--ntasks-per-node|--?map-by ppr:)[= ]?(\d{1,7})(?::node)?(?: |\Z)"
+)
+_ONE_PER_NODE = frozenset(("-rr", "-pernode", "--pernode"))
 #: Options of launchers that take two words, and common ones that take none.
 _MCA = frozenset(("--mca", "-mca", "--gmca", "-gmca", "--omca", "-omca"))
 _VARIABLES = frozenset(("-genv", "-env", "--env", "--genv"))
@@ -136,6 +158,10 @@ _NO_WORD = frozenset(
     ("--oversubscribe", "--nooversubscribe", "--allow-run-as-root", "--tag-output", "--timestamp-output", "-v", "-l",
      "--report-bindings", "--use-hwthread-cpus", "--display-map", "--verbose", "--label", "--exclusive", "--unbuffered")
 )  # fmt: skip
+
+
+#: Options that hold their value: ``--ntasks=4``, ``-n4``.
+_HAS_VALUE = re.compile(r"--?[\w-]{1,60}=|-[a-zA-Z]\d")
 
 
 def _own_words(words: list[str]) -> set[int]:
@@ -150,7 +176,7 @@ def _own_words(words: list[str]) -> set[int]:
             is_open = is_launched = True
         elif is_launched and not word.startswith("-"):
             before = words[place - 1] if place else ""
-            is_value = before.startswith("-") and before not in _NO_WORD
+            is_value = before.startswith("-") and before not in _NO_WORD and not _HAS_VALUE.match(before)
             is_open &= is_value or (place > 1 and words[place - 2] in _TWO_WORDS)
         if is_open:
             own.add(place)
@@ -188,8 +214,14 @@ def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
                 contexts[-1] = int(rest[0])
         elif (found := re.match(r"(?:--ntasks|-n)=?(\d{1,7})\Z", word)) and launcher == "srun":
             contexts[-1] = int(found.group(1))
-        elif (found := re.match(r"(?:--nodes=|-N)(\d{1,7})\Z", word)) and launcher == "srun":
-            yield Setting(said, "job", "nodes", found.group(1))
+        elif found := (_NODES if launcher == "srun" else _PER_NODE).match(" ".join((word, *rest[:1]))):
+            for number in filter(None, found.groups()):  # of a range both: either may be so
+                yield Setting(said, "job", "nodes" if launcher == "srun" else "per-node", number)
+        elif launcher == "srun" and (found := _TASKS_PER_NODE.match(" ".join((word, *rest[:1])))):
+            yield Setting(said, "job", "per-node", found.group(1))
+        elif word in _ONE_PER_NODE and launcher != "srun":
+            yield Setting(said, "job", "per-node", "1")
     counts = [count for count in contexts if count is not None]
     if counts and len(counts) == len(contexts):
-        yield Setting(said, "job", "ranks", str(sum(counts)))
+        is_srun = launcher == "srun" and sum(1 for word in words if _LAUNCHER.match(word)) < 2  # it may start an mpirun
+        yield Setting(said, "job", "tasks" if is_srun else "ranks", str(sum(counts)))

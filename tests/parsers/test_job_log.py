@@ -73,7 +73,7 @@ def said_by(raw: bytes) -> list[object]:
         ("$ mpirun -np 4 --mca btl tcp,self -x UCX_TLS=tcp ./a", [("ompi", "btl", "tcp,self"), ("ucx", "UCX_TLS", "tcp"), ("job", "ranks", "4")]),
         ("mpirun -np 1 -x UCX_NET_DEVICES=a:1 x : -np 2 y", [("ucx", "UCX_NET_DEVICES", "a:1"), ("job", "ranks", "3")]),
         ("UCX_TLS=rc timeout 100 /opt/bin/mpiexec.hydra -n 2 ./a", [("ucx", "UCX_TLS", "rc"), ("job", "ranks", "2")]),
-        ("srun -N2 -n16 ./a", [("job", "nodes", "2"), ("job", "ranks", "16")]),
+        ("srun -N2 -n16 ./a", [("job", "nodes", "2"), ("job", "tasks", "16")]),
         ("mpiexec -genv UCX_TLS tcp -n 2 ./a", [("ucx", "UCX_TLS", "tcp"), ("job", "ranks", "2")]),
         ("mpirun -np 2 \\\n  --mca btl tcp,self \\\n  ./a", [("job", "ranks", "2"), ("ompi", "btl", "tcp,self")]),
         # advice, comments and sentences are no settings

@@ -12,7 +12,7 @@ from ibkit.parsers.log_lines import Line
 def ranks(*texts: str) -> list[str]:
     reader = Reader()
     facts = [fact for number, text in enumerate(texts, 1) for fact in reader.read(Line(number, text, text))]
-    return [fact.value for fact in facts if getattr(fact, "name", None) == "ranks"]
+    return [fact.value for fact in facts if getattr(fact, "name", None) in ("ranks", "tasks")]
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,8 @@ def ranks(*texts: str) -> list[str]:
         ("mpirun ./a.out -n 100", []),
         ("mpirun --allow-run-as-root ./a.out -n 100", []),
         ("srun -n 4 ./a.out -n 100", ["4"]),
+        ("srun -n4 ./a.out -n 100", ["4"]),
+        ("srun --ntasks=4 ./a.out -n 100", ["4"]),
         ("srun -N1 -n1 mpirun -np 8 ./a.out", ["8"]),
         ("timeout 9 mpirun --mca btl tcp,self --host a:1 -np 3 ./a : -np 2 ./b -n 7", ["5"]),
         ("mpirun -genv UCX_TLS tcp -n 2 ./a.out -n 3", ["2"]),
@@ -37,7 +39,7 @@ def test_the_program_s_own_options_are_no_numbers_of_ranks(command: str, count: 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("SLURM_TASKS_PER_NODE=2(x3),1", [("nodes", "4")]),
+        ("SLURM_TASKS_PER_NODE=2(x3),1", [("SLURM_TASKS_PER_NODE", "2(x3),1")]),
         ("export SLURM_STEP_TASKS_PER_NODE=36", [("nodes", "1")]),
         ("SLURM_STEP_NUM_NODES=2", [("SLURM_STEP_NUM_NODES", "2")]),
         ("SLURM_STEP_NUM_TASKS=8", [("SLURM_STEP_NUM_TASKS", "8")]),
@@ -49,6 +51,29 @@ def test_the_program_s_own_options_are_no_numbers_of_ranks(command: str, count: 
 )
 def test_what_slurm_tells_of_nodes_and_tasks(text: str, found: list[tuple[str, str]]) -> None:
     assert [(fact.name, fact.value) for fact in Reader().read(Line(1, text, text))] == found
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("srun -N2 -n16 ./a -N 4", [("nodes", "2"), ("tasks", "16")]),
+        ("srun -N 1 -n 2 ./a", [("nodes", "1"), ("tasks", "2")]),
+        ("srun --nodes 1 ./a", [("nodes", "1")]),
+        ("srun --nodes=1-2 ./a", [("nodes", "1"), ("nodes", "2")]),  # either
+        ("srun --ntasks=2 --ntasks-per-node=2 ./a", [("per-node", "2"), ("tasks", "2")]),
+        ("mpiexec -n 2 -ppn 2 ./a", [("per-node", "2"), ("ranks", "2")]),
+        ("mpirun -perhost 1 -n 2 ./a -ppn 4", [("per-node", "1"), ("ranks", "2")]),
+        ("mpirun -n 2 -rr ./a", [("per-node", "1"), ("ranks", "2")]),
+        ("mpirun -np 8 -N 4 ./a", [("per-node", "4"), ("ranks", "8")]),
+        ("mpirun -np 8 --map-by ppr:4:node ./a", [("per-node", "4"), ("ranks", "8")]),
+        ("mpirun -np 8 --map-by ppr:4:socket ./a", [("ranks", "8")]),
+        ("export I_MPI_PERHOST=2", [("per-node", "2")]),
+        ("export I_MPI_PERHOST=allcores", []),
+    ],
+)
+def test_how_ranks_are_placed(command: str, found: list[tuple[str, str]]) -> None:
+    facts = [fact for fact in Reader().read(Line(1, command, command)) if getattr(fact, "runtime", None) == "job"]
+    assert sorted((fact.name, fact.value) for fact in facts) == found
 
 
 @pytest.mark.parametrize(

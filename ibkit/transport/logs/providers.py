@@ -114,6 +114,10 @@ class Evidence:
         elif len(self.facts) < _MAX_FACTS:
             self.facts.append((fact, mark))
 
+    def is_intels(self) -> bool:
+        """Whether Intel MPI speaks."""
+        return any(isinstance(fact, Provider) and fact.runtime == "Intel MPI" for fact, _ in self.facts)
+
     def forget_libfabric(self) -> None:
         """Drop what libfabric itself said: it is somebody else's."""
         self.facts = [

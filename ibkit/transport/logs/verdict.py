@@ -356,7 +356,7 @@ def _opened_layers(processes: Sequence[mpi.MpiProcess]) -> list[Layer]:
 
 
 def _layers(heap: _Heap, hosts: KnownHosts, book: Book) -> list[Layer]:
-    known = heap.sizes.known()
+    known = heap.sizes.known(fills_cores=heap.providers.is_intels())
     attempts = Attempts(heap.attempts, heap.requeues)
     ucx_words: UcxWords = {}
     layers: list[Layer] = []
