@@ -36,10 +36,15 @@ _ERROR = re.compile(
 _NO_ADDRESS = re.compile(
     r"gloo/transport/(tcp|uv)/device\.cc:\d{1,6}\] .{0,200}Unable to find (?:address|interface) for"
 )
+#: ``monitored_barrier``, which TORCH_DISTRIBUTED_DEBUG=DETAIL has before each collective (c10d/ProcessGroupGloo.cpp).
+_BARRIER = re.compile(
+    r"(?:RuntimeError: |\A)\[?Rank \d{1,9}\]?:? ?(?:Ranks? [\d, ]{1,400} failed to pass monitoredBarrier in \d{1,12} ms"
+    r"|successfully reached monitoredBarrier, but received errors)"
+)
 _NO_VERBS = re.compile(r"No ibverbs devices present|Unable to find device named: ")
 _MARKS = (
     b"Using ibverbs device=", b"tcp, pci=", b"Gloo connectFullMesh failed", b"No ibverbs devices present",
-    b"Unable to find device named: ", b"[Gloo] Rank ", b" connected to", b"gloo/transport/",
+    b"monitoredBarrier", b"Unable to find device named: ", b"[Gloo] Rank ", b" connected to", b"gloo/transport/",
 )  # fmt: skip
 _SHAPES = re.compile(b"|".join(re.escape(shape(mark)) for mark in _MARKS))
 
@@ -66,6 +71,8 @@ def read(line: Line) -> Iterator[Provider | Mesh | Failure]:
     elif found := _ERROR.search(text):
         topic = "connection-lost" if found["lost"] else "not-connected" if found["connect"] else "error"
         yield Failure(said, "gloo", topic, topic != "error", detail=_transport(found.group(1)))
+    elif _BARRIER.search(text):
+        yield Failure(said, "gloo", "barrier", True)
     elif _NO_VERBS.search(text):
         yield Failure(said, "gloo", "no-device", True)
 

@@ -60,7 +60,7 @@ _FIRST = re.compile(r"Starting elastic_operator with launch configs|\] starting 
 BACKEND_WORDS = (
     b"_backend=", b"_backend:", b"_backend ", b'_backend"', b"_backend'", b"-backend ", b"-backend=",
     b"ackend gloo", b"ackend: gloo", b"ackend=gloo", b"ackend = gloo", b"ackend='", b"DeepSpeed with ",
-    b"in init_process_group", b"/torch/autograd/", b"PyTorch version", b"PyTorch: ", b"PyTorch :",
+    b"in init_process_group", b"/torch/autograd/", b"PyTorch version", b"PyTorch: ", b"PyTorch :", b"monitoredBarrier",
 )  # fmt: skip
 
 _SHAPES = re.compile(

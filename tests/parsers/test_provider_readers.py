@@ -315,6 +315,16 @@ def said(reader, text: str) -> list[tuple]:
             "INFO [parallel_state.py:1201] rank 2 in world size 4 is assigned as DP rank 0, PP rank 0, TP rank 2",
             [(Backend, "vLLM", "nccl", "data")],
         ),
+        *(
+            (gloo, text, [(Failure, "gloo", "barrier", True, None, None, None)])
+            for text in (
+                "RuntimeError: [Rank 0]: Ranks 1 failed to pass monitoredBarrier in 1800000 ms",
+                "[Rank 0]: Ranks 1, 3 failed to pass monitoredBarrier in 1800000 ms",
+                "RuntimeError: Rank 1 successfully reached monitoredBarrier, but received errors while waiting for "
+                "send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+            )
+        ),
+        (gloo, "E20261203 ProcessGroupGloo.cpp:137] [Rank 0]: Ranks 1 failed to pass monitoredBarrier in 1800 ms", []),
         (
             torch_distributed,
             '  File "/opt/torch/distributed/distributed_c10d.py", line 786, in init_process_group',

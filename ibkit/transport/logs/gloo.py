@@ -47,6 +47,8 @@ APART_STEP = (
 #: Values of GLOO_DEVICE_TRANSPORT that are TCP (c10d/GlooDeviceFactory.cpp). An unset one is told as an empty one.
 _TCP_DEVICES = frozenset(("", "TCP", "TCP_TLS", "LINUX", "UV", "LAZY_TCP"))
 _INTERFACES = frozenset(("GLOO_SOCKET_IFNAME", "HOROVOD_GLOO_IFACE"))
+#: Failures of a group that was connected.
+_OF_CONNECTED = frozenset(("connection-lost", "barrier"))
 #: PyTorch's first release whose Gloo can have a device for verbs.
 _FIRST_WITH_VERBS = (2, 8)
 #: So many lines a traceback has between a frame of PyTorch's and the error: one frame is two or three.
@@ -107,7 +109,7 @@ class Evidence:
         for fact, mark in fatal:
             if reason := reason_of(fact):
                 why.setdefault(reason, []).append((mark, "failure"))
-        apart = [mark for fact, mark in fatal if fact.topic != "connection-lost"]
+        apart = [mark for fact, mark in fatal if fact.topic not in _OF_CONNECTED]
         if apart and not _was_connected(facts, apart):
             word = "none" if self._has_frame(torch_distributed.START, apart) else "unknown"
         elif fatal and not self._carries_data() and not self._has_others:
