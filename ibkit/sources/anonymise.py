@@ -33,7 +33,7 @@ from ibkit.sources.writer import Recorded
 _HARMLESS = re.compile(
     r"(?:UCX|NCCL|RCCL|OMPI|OPAL|PMIX|PRTE|PMI|I_MPI|FI|MV2|MVP|MPICH|MPIR|HCOLL|SHARP|GLOO|HOROVOD|SLURM|PSM2|PSM3|HFI"
     r"|DAPL|TMI|OMP|IBKIT)_\w+|(?:LOCAL_)?(?:RANK|WORLD_SIZE)|MASTER_(?:ADDR|PORT)|(?:CUDA|ROCR)_VISIBLE_DEVICES"
-    r"|LD_LIBRARY_PATH|LD_PRELOAD|HOSTNAME|USER|LOGNAME"
+    r"|MPI_IC_ORDER|MPIRUN_OPTIONS|LD_LIBRARY_PATH|LD_PRELOAD|HOSTNAME|USER|LOGNAME"
 )
 _SECRET = re.compile(r"\w*(?:PASS|TOKEN|SECRET|CREDENTIAL|COOKIE|AUTH)\w*")
 #: The serial numbers of cards and boards that ``devlink -j dev info`` prints, and of modules that ``mlxlink`` does.
