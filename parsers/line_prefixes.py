@@ -253,6 +253,8 @@ class _Frames:
 
 #: Behind ``3: `` ctest tells what it runs.
 _TEST_COMMAND = re.compile(r"\d{1,7}: Test command: ")
+#: A line with nothing but a number before it: most of a log's are like that, or none.
+_NUMBER_ALONE = re.compile(r" {0,6}(\d{1,7}): (?! {0,6}\d{1,7}: |Test command: )")
 #: The group of the prefix that is a number and a colon.
 _NUMBER = "srun"
 
@@ -272,6 +274,10 @@ class _Numbers:
         """The line, without a rank that may be a test's number."""
         if f"{line.rank}: " not in line.raw:
             return line
+        if self._have_first and not self._are_tests:
+            alone = _NUMBER_ALONE.match(line.raw)
+            if alone and int(alone[1]) == line.rank:
+                return line
         _, ranks = _peeled(line.raw)
         if not ranks or ranks[-1] != (_NUMBER, line.rank):
             return line
