@@ -10,9 +10,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ibkit.parsers.erased import TYPE_CHECKING
+from ibkit.parsers.erased import TYPE_CHECKING, Any
 from ibkit.parsers.fingerprints import PADDING, Hash, Seen, Table, stretches
-from ibkit.parsers.line_sieve import TIMED, Candidate, Clock, Shapes, digits_as_zeros, without_inner_times
+from ibkit.parsers.line_sieve import (
+    TIME,
+    TIME_BYTES,
+    TIMED,
+    Candidate,
+    Shapes,
+    digits_as_zeros,
+    without_inner_times,
+)
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, KEEP, ONCE, shape
 from ibkit.parsers.log_scanner import MAX_UNENDED_BYTES
 
@@ -27,6 +35,10 @@ _LARGEST_BYTES = 16 << 20
 _SHAPE_BITS, _SEEN_BITS = 16, 19
 _NEWLINE = ord("\n")
 _END = b"\n" + PADDING
+#: Whether a time may go on with a byte where it has no blank or colon behind it, and where it has; whether a date may.
+_GOES_ON, _GOES_ON_BEHIND, _IN_DATE = (
+    np.isin(np.arange(256), list(some)) for some in (b" :.,ZU+-])>0123456789", b"ZU+-", b"-/")
+)
 
 
 class BulkSieve:
@@ -40,7 +52,8 @@ class BulkSieve:
         self._hash = Hash()
         self._worths = Table(_SHAPE_BITS)
         self._seen = Seen(_SEEN_BITS)
-        self._clock = Clock()
+        #: The last time's form, which the next ones have mostly: its digits are zeros.
+        self._form = b""
         # Once a piece of this size was given back, the C library keeps smaller ones for the next time, where it would
         # have had each array's pages anew of the kernel (mallopt(3), M_MMAP_THRESHOLD): half as much time again.
         bytes(_LARGEST_BYTES)
@@ -53,7 +66,7 @@ class BulkSieve:
         text = block + _END
         starts, ends = _lines(text)
         starts, ends = starts[places], ends[places]
-        keys = starts + self._widths_of_times(text, starts, ends)
+        keys = starts + self._widths_of_times(text, starts)
         prints = self._hash.prints(text, keys, ends - keys)
         fresh = self._seen.places_of_others(prints)
         rows = np.stack((worths, places, starts, keys, ends), axis=1)[fresh]
@@ -116,17 +129,35 @@ class BulkSieve:
         self._worths.put(prints, np.where(worths == ONCE, IGNORE, worths))  # of ONCE no other block's lines are wanted
         return worths
 
-    def _widths_of_times(self, text: bytes, starts: Places, ends: Places) -> Places | int:
+    def _widths_of_times(self, text: bytes, starts: Places) -> Places:
         """How much of each line is the time in front of it."""
-        form = self._clock.form(text[starts[0] : ends[0]])
-        width = len(form)
-        if not width:
-            return 0
-        heads = digits_as_zeros(stretches(text, width)[starts].tobytes())
-        if heads == form * len(starts):
-            return width
-        rows = np.frombuffer(heads, np.uint8).reshape(len(starts), width)
-        return np.where((rows == np.frombuffer(form, np.uint8)).all(axis=1), width, 0)
+        widths = np.zeros(len(starts), np.intp)
+        others = np.arange(len(starts))
+        if self._form:
+            has_form = self._have_form(text, starts)
+            widths[has_form] = len(self._form)
+            others = others[~has_form]
+        others = others[_may_have_times(text, starts[others])]
+        if len(others):
+            rows = np.full((len(others), 1 + TIME_BYTES), _NEWLINE, np.uint8)
+            rows[:, 1:] = stretches(text, TIME_BYTES)[starts[others]].view(np.uint8).reshape(len(others), TIME_BYTES)
+            for found in TIME.finditer(rows.tobytes()):
+                row, behind = divmod(found.start(), 1 + TIME_BYTES)
+                if not behind:  # else that of the next line, which a short one has behind it in its row
+                    widths[others[row]] = len(found[0]) - 1
+                    self._form = digits_as_zeros(found[0][1:])
+        return widths
+
+    def _have_form(self, text: bytes, starts: Places) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which lines have a time of this form in front, and no longer one."""
+        form = self._form
+        goes_on = _GOES_ON_BEHIND if form.endswith((b" ", b":")) else _GOES_ON
+        is_whole: np.ndarray[Any, np.dtype[np.bool_]] = ~goes_on[np.frombuffer(text, np.uint8)[starts + len(form)]]
+        heads = digits_as_zeros(stretches(text, len(form))[starts].tobytes())
+        if heads != form * len(starts):
+            rows = np.frombuffer(heads, np.uint8).reshape(len(starts), len(form))
+            is_whole &= (rows == np.frombuffer(form, np.uint8)).all(axis=1)
+        return is_whole
 
     def _new_without_inner_times(self, text: bytes, rows: Places) -> list[Candidate]:
         """Those that are not known without the times inside of them, either."""
@@ -135,6 +166,13 @@ class BulkSieve:
         fresh = self._seen.places_of_others(prints)
         self._seen.add(prints[fresh])
         return [(rows[at, 1].item(), text[rows[at, 2] : rows[at, 4]], keys[at], KEEP) for at in fresh]
+
+
+def _may_have_times(text: bytes, starts: Places) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which lines look so at two of their bytes: behind a year, in a bracket or not, or behind two words."""
+    third, fourth, fifth, seventh = (np.frombuffer(text, np.uint8)[starts + at] for at in (3, 4, 5, 7))
+    found: np.ndarray[Any, np.dtype[np.bool_]] = _IN_DATE[fourth] | _IN_DATE[fifth] | ((third == 32) & (seventh == 32))
+    return found
 
 
 def _block_size(text: bytes, at: int) -> int:

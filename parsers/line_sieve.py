@@ -2,8 +2,8 @@
 
 A block of lines is turned into *shapes* (``log_lines.shape``) at once, and only a shape that was not seen before is
 looked at by Python. Of the lines with a telling shape those that were let through before are remembered, without the
-times in them, and are not let through again. Which question comes first, whether a shape is telling or whether a line
-is known, changes the cost only: the one that the last block's lines were for.
+times in them, and are not let through again. Nothing of this depends on where blocks begin, but which lines of a shape
+that is worth one look are in the block of the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ class Sieve:
     def __init__(self, worths: Callable[[list[bytes]], list[int]]) -> None:
         self._shapes = Shapes(worths)
         self._known = KnownLines()
-        self._clock = Clock()
 
     def candidates(self, block: bytes) -> tuple[int, list[Candidate]]:
         """How many lines the block has, and those of them that may say something new, in order."""
@@ -36,7 +35,7 @@ class Sieve:
         if not any(worths):
             return len(worths), []
         lines = list(compress(block.split(b"\n"), worths))
-        keys = self._clock.without_times(lines)
+        keys = without_times(lines)
         places = list(compress(range(len(worths)), worths))
         fresh = self._known.places_of_others(keys)
         found = self._new_without_times([(places[at], lines[at], keys[at], worths[places[at]]) for at in fresh])
@@ -55,11 +54,14 @@ class Sieve:
         return others
 
 
-#: A date and a time: ISO 8601 and its relatives, and Open MPI's --timestamp-output.
-_TIME = re.compile(
-    rb"[\[(<]?\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?[ :]?"
-    rb"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
+#: A date and a time in front of a line, as launchers and collectors put it there, behind the end of the one before: ISO
+#: 8601 and its relatives, and Open MPI's --timestamp-output.
+TIME = re.compile(
+    rb"\n(?:[\[(<]?\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?[ :]?"
+    rb"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})"
 )
+#: The longest one (bytes).
+TIME_BYTES = 39
 #: UCX puts the time into its own lines.
 _INNER_TIME = re.compile(rb"\[\d{9,11}\.\d{1,9}\] ")
 _INNER_TIME_SHAPE = b"[.] "
@@ -69,27 +71,10 @@ TIMED = 1 + max(IGNORE, ONCE, KEEP, CONTEXT, BULK)
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
-class Clock:
-    """The time that stands in front of a log's lines, as launchers and collectors put it there."""
-
-    def __init__(self) -> None:
-        self._form = b""
-
-    def form(self, line: bytes) -> bytes:
-        """The form of the time that now stands in front of lines, by one of them: its digits are zeros."""
-        form = self._form
-        if not form or digits_as_zeros(line[: len(form)]) != form:
-            found = _TIME.match(line)
-            self._form = form = digits_as_zeros(found[0]) if found else b""
-        return form
-
-    def without_times(self, lines: list[bytes]) -> list[bytes]:
-        """The lines of a block without their times; those that have none, or another form of it, are as they are."""
-        form = self.form(lines[0])
-        width = len(form)
-        if not width:
-            return lines
-        return [line[width:] if digits_as_zeros(line[:width]) == form else line for line in lines]
+def without_times(lines: list[bytes]) -> list[bytes]:
+    """Lines without the time in front of each that has one, whatever the lines around it have."""
+    text = b"\n".join((b"", *lines))
+    return TIME.sub(b"\n", text)[1:].split(b"\n") if TIME.search(text) else lines
 
 
 def digits_as_zeros(text: bytes) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ibkit.parsers.bulk_sieve import BulkSieve
 from ibkit.parsers.job_log import worths
-from ibkit.parsers.line_sieve import TIMED, Candidate, Sieve
+from ibkit.parsers.line_sieve import TIME_BYTES, TIMED, Candidate, Sieve
 from ibkit.parsers.log_lines import CONTEXT
 
 LINES = [
@@ -29,7 +29,18 @@ MORE = [
     b"libfabric:1:1:core:mr:f():1<debug> search",
     VERSION,
 ]
-TIMES = [b"", b"2026-03-01T12:00:%02d ", b"[2026-03-01 12:00:%02d] "]
+TIMES = [
+    b"",
+    b"2026-03-01T12:00:%02d ",
+    b"[2026-03-01 12:00:%02d] ",
+    b"2026/03/01_12:00:%02d",
+    b"2026-03-01T12:00:%02d.5",
+    b"2026-03-01T12:00:%02d,123456789+01:00:",
+    b"<2026-03-01 12:00:%02d.123456789 +01:00>:",
+    b"2026-03-01 12:00:%02d UTC ",
+    b"Sun Mar  1 12:00:%02d 2026",
+]
+NO_TIMES = [b"2026-03-01 ", b"node-1 ", b"Sun Mar ", b"12-3/45", b"[", b"+01:00 ", b" "]
 
 BOTH = pytest.mark.parametrize("kind", [Sieve, BulkSieve])
 
@@ -79,7 +90,7 @@ def test_a_time_makes_a_line_no_other_one(kind: type[Sieve | BulkSieve]) -> None
 @given(
     st.lists(
         st.lists(
-            st.tuples(st.sampled_from(TIMES), st.integers(0, 99), st.sampled_from(LINES + MORE)),
+            st.tuples(st.sampled_from(TIMES + NO_TIMES), st.integers(0, 99), st.sampled_from(LINES + MORE)),
             min_size=1,
             max_size=30,
         ),
@@ -90,8 +101,30 @@ def test_a_time_makes_a_line_no_other_one(kind: type[Sieve | BulkSieve]) -> None
 def test_both_let_the_same_lines_through(blocks: list[list[tuple[bytes, int, bytes]]]) -> None:
     small, bulk = Sieve(worths), BulkSieve(worths)
     for parts in blocks:
-        block = b"\n".join((time % second if time else b"") + line for time, second, line in parts)
+        block = b"\n".join((time % second if b"%" in time else time) + line for time, second, line in parts)
         assert bulk.candidates(block) == small.candidates(block)
+
+
+@BOTH
+@pytest.mark.parametrize("time", TIMES[1:])
+@pytest.mark.parametrize("other", [b"", *TIMES])
+def test_what_a_line_is_without_its_time_does_not_depend_on_the_lines_around_it(
+    kind: type[Sieve | BulkSieve], time: bytes, other: bytes
+) -> None:
+    """Else whether a line is known would depend on where a block begins."""
+    line = b"n01:41:42 [0] NCCL WARN a"
+    before = (other % 7 if other else b"") + b"n02:41:42 [0] NCCL WARN b"
+    sieve = kind(worths)
+    _, alone = sieve.candidates(time % 1 + line)
+    _, among = kind(worths).candidates(before + b"\n" + time % 2 + line + b"\n" + line)
+    _, known = sieve.candidates(before + b"\n" + time % 3 + line + b"\n" + line)
+    assert [key for _, _, key, _ in alone] == [line]
+    assert [key for _, _, key, _ in among] == [b"n02:41:42 [0] NCCL WARN b", line, line]
+    assert [place for place, _, _, _ in known] == [0]
+
+
+def test_the_longest_time_is_as_long_as_it_is_said() -> None:
+    assert len(b"<2026-03-01 12:00:00.123456789 +01:00>:") == TIME_BYTES
 
 
 def test_what_another_run_says_again_is_let_through_again() -> None:
