@@ -59,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what was asked for and return the exit status."""
     args.cache = getattr(args, "cache", None) or default_path()
+    if args.from_path and args.act not in _OF_A_CAPTURE:
+        raise IbkitError(f"ibkit cache {args.action} looks at the cache alone, at no capture: leave --from out, or "
+                         "name another cache with --cache FILE")  # fmt: skip
     status: int = args.act(args)
     return status
 
@@ -231,3 +234,5 @@ _ACTIONS: dict[str, _Action] = {
     "import": (_import, "take over ibacm_hosts.data or JSON", _add_import),
     "clear": (_clear, "forget", _add_clear),
 }
+#: The actions that look at a host as well, or at a capture of one.
+_OF_A_CAPTURE = frozenset((_build, _check, _export))

@@ -67,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rule", metavar="RULE", action="append",
-        help="only these rules: by number, by name, or hosts, fabric, counters, subnet-managers; may be repeated",
+        help="only these rules: by number, by name, or by what they look at (hosts, fabric, counters, "
+        "subnet-managers and others, see docs/check.md); may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--min-severity", metavar="WORD", choices=SEVERITIES, default=SEVERITIES[-1],

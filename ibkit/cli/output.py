@@ -67,6 +67,11 @@ def print_problems(problems: Iterable[Problem]) -> None:
         note(problem_line(problem))
     if len(problems) > MOST_PROBLEMS:
         note(f"...{and_more(len(problems) - MOST_PROBLEMS, 'problem')}; --json lists all")
+    if problems:
+        from ibkit.collectors.absence import NO_DEVICE
+
+        if any(problem.kind == NO_DEVICE for problem in problems):
+            note("`ibkit doctor` tells how to get one; --from PATH looks at a capture of another host")
 
 
 def problem_line(problem: Problem) -> str:

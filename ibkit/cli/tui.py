@@ -117,7 +117,8 @@ def _serve(args: argparse.Namespace) -> int:
         if (error.name or "").partition(".")[0] not in ("aiohttp", "textual_serve", "textual", "rich"):
             raise
         raise IbkitError(
-            f"ibkit tui --serve needs textual-serve, which is not installed here ({error}): pip install 'ibkit[serve]'"
+            f"ibkit tui --serve needs textual-serve, which is not installed here ({error}): "
+            f"{sys.executable} -m pip install 'ibkit[serve]'"
         ) from error
     options = ["--interval", str(args.interval), "--theme", args.theme]
     if args.expect:

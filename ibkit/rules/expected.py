@@ -32,12 +32,13 @@ def missing_hosts(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
     Threshold: none. Where the cabling is written down, what is missing there by its GUID is told by that rule (R68).
     In a sweep that is not known to be complete nothing is missing.
 
-    Why: jobs that are sent there fail.
+    Why: jobs that are sent to a host that is gone fail, and a switch takes away what is behind it.
 
-    Next: look whether the host is up, and whether its port is (`ibkit status` there).
+    Next: of a host look whether it is up, and whether its port is (`ibkit status` there); of a switch whether it has
+    power, and whether what is linked to it is missing, too (`ibkit fabric --down`).
 
-    Else: a host with another name than before, or one whose rdma-ndd did not name it; one behind a router, whose subnet
-    this is not.
+    Else: a node with another name than before, or a host whose rdma-ndd did not name it; one behind a router, whose
+    subnet this is not.
     """
     told = {host_of(node.name) for node in _gone(evidence)}
     absent = 0
@@ -53,7 +54,7 @@ def missing_hosts(evidence: Evidence, limits: Limits) -> Iterator[Finding | Unde
                 else:
                     absent += 1
     if absent:
-        yield Undecided(f"{counted(absent, 'host')} that {'is' if absent == 1 else 'are'} expected did not show, "
+        yield Undecided(f"{counted(absent, 'node')} that {'is' if absent == 1 else 'are'} expected did not show, "
                         "and the sweep is not known to be complete", _SWEEP)  # fmt: skip
 
 

@@ -320,3 +320,13 @@ def test_another_tools_output_is_no_file_of_ibacms(capsys: pytest.CaptureFixture
     out, err = capsys.readouterr()
     assert out == ""
     assert "this is ibnetdiscover output, which is for `ibkit fabric`" in err
+
+
+def test_a_capture_is_refused_where_the_cache_alone_is_looked_at(
+    cache: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would show this cache for what the capture holds."""
+    assert main(["--from", SUBNET_A, "cache", "show", "--cache", cache]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "ibkit cache show looks at the cache alone" in err

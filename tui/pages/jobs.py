@@ -52,7 +52,7 @@ class JobPage(Page):
         """The verdict, a small matrix, and the evidence under it."""
         reading: Reading[JobVerdict] = snapshot.readings.get(self.part, Reading())
         if reading.value is None:
-            what = f"the job{', which is watched for two seconds' if _runs(self.part) else ''}"
+            what = f"the job{', which is watched for some seconds' if _runs(self.part) else ''}"
             return Content(empty=why_empty(reading, what))
         verdict = reading.value
         return Content(job.page(verdict), job.evidence_table(verdict), "no evidence was found")

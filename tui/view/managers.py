@@ -42,7 +42,7 @@ def manager_table(managers: SubnetManagers, name_of: Callable[[Guid], str | None
 
 def head(managers: SubnetManagers) -> list[Line]:
     """What the table does not tell: who was asked, and what went wrong."""
-    lines = [line(" ", span(f"{mark(WARNING)}  {problem.text}", word(WARNING))) for problem in managers.problems[:5]]
+    lines = [line(" ", span(f"{mark(UNKNOWN)}  {problem.text}", word(UNKNOWN))) for problem in managers.problems[:5]]
     if managers.managers and managers.complete is None:
         lines.append(
             line(" ", span("only the manager that the port was told of is asked; standbys do not show", "dim"))
