@@ -31,9 +31,9 @@ from ibkit.tui.widgets.painting import cell, fitted
 NAMES_FROM_OUTSIDE = [
     "sw[/U1]", "[red]x", "a[b=c]", "[/]", "[@click=app.quit]q[/]", "node[1-16]", "\x1b[31mred", "[bold", "]][[", "\\[",
     "$error", "{0}", "%s", "tab\there", "nul\x00", "bell\x07", "\x9b31m", "\u202eevil", "\ud800", "日本語",
-    "e\u0301", "👩\u200d👩\u200d👧", "x" * 300, " blank ", "a\nb", "a\r\nb", "\u2028",
+    "\u061czero\u200bwidth", "e\u0301", "👩\u200d👩\u200d👧", "x" * 300, " blank ", "a\nb", "a\r\nb", "\u2028",
 ]  # fmt: skip
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
 def named(name: str) -> Fabric:

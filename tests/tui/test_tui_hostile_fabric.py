@@ -23,9 +23,9 @@ from ibkit.tui.diagnosing import Diagnosed
 from ibkit.tui.snapshot import CHECK, FABRIC, PORTS, Reading
 from ibkit.tui.view.subnet import SubnetView
 
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff]")
 #: Markup, an action, an escape sequence, text that runs backwards, wide letters, and more than any screen takes.
-NAME = "sw[/U1][@click=app.quit]\x1b[31m\u202e日本語" + "x" * 400
+NAME = "sw[/U1][@click=app.quit]\x1b[31m\u202e\u061c\u200b日本語" + "x" * 400
 
 
 def named(name: str) -> Fabric:
