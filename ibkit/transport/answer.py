@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ibkit.model.mpi import STATUSES, JobVerdict, Layer
 from ibkit.parsers.base import Problem
+from ibkit.transport import words
 from ibkit.transport.evidence import Book
 
 _GENERAL_STEP = (
@@ -16,7 +17,7 @@ _GENERAL_STEP = (
 
 
 def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem]) -> JobVerdict:
-    """The layers' common verdict, else mixed; the worst status; the first step that is still to be taken.
+    """What the layers' verdicts have in common, else mixed; the worst status; the first step that is still to be taken.
 
     What is unknown, or moved nothing, or nothing between hosts, has no say in the verdict, unless all is like that; nor
     has Gloo beside NCCL or MPI, where it coordinates the ranks, and where nobody knows whether it does.
@@ -27,7 +28,7 @@ def combine(target: str, layers: list[Layer], book: Book, problems: list[Problem
     decided = {layer.verdict for layer in carriers if is_carrier(layer)} - {"unknown", "none"}
     between = decided - {"shm"} or decided
     if between:
-        verdict = between.pop() if len(between) == 1 else "mixed"
+        verdict = words.combine(between)
     else:
         verdict = "none" if all(layer.verdict == "none" for layer in carriers) else "unknown"
     status = min((layer.status for layer in layers), key=STATUSES.index)
