@@ -8,12 +8,13 @@ are about is still told (``is_coarse``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from ibkit.parsers.base import MAX_LINE_CHARS, Problem
 from ibkit.parsers.erased import TYPE_CHECKING
-from ibkit.parsers.line_sieve import BLOCK_BYTES, Sieve
-from ibkit.parsers.log_lines import BULK, CONTEXT, Stream
+from ibkit.parsers.line_sieve import BLOCK_BYTES, Candidate, Sieve
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, Stream
 from ibkit.parsers.seen_lines import Memory
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _START_BYTES = 1 << 12
 MAX_FACTS = 200_000
 
 _WHOLE, _DROPPED, _CONTINUED = 0, 1, 2
+_NOT_EMPTY = re.compile(rb"[^\n]+")
 
 
 class Scanner:
@@ -58,6 +60,7 @@ class Scanner:
         self._stream = stream
         self._fact = fact
         self._worths = worths
+        self._is_empty_nothing = worths([b""]) == [IGNORE]
         self._sieve: Sieve | BulkSieve = Sieve(worths)
         self._facts: set[Hashable] = set()
         self._seen = Memory()
@@ -66,14 +69,14 @@ class Scanner:
         for block, end in self._blocks():
             if end == _DROPPED:
                 self._long_line(self.lines + 1)
-            if self.size > LARGE_BYTES or block.count(b"\n", 0, _START_BYTES) > _START_BYTES // 2:
+            if self.size > LARGE_BYTES:
                 self._expect_much()
             yield from self._telling(block)
             if end != _WHOLE:
                 self.lines -= 1
 
     def _expect_much(self) -> None:
-        """From now on look at blocks as it is best for large logs, and for what another sieve has left of one."""
+        """From now on look at blocks as it is best for large logs."""
         if isinstance(self._sieve, Sieve):
             from ibkit.parsers.bulk_sieve import BulkSieve
 
@@ -87,12 +90,23 @@ class Scanner:
             if b"\r" in block:
                 pieces, numbers = _carriage_returns(block, first)
                 block = b"\n".join(pieces)
-        count, found = self._sieve.candidates(block)
+        count, found = self._candidates(block)
         self.lines = numbers[-1] if numbers else self.lines + count
         for place, line, key, worth in found:
             if worth == CONTEXT or (self._is_news(key) if worth == BULK else self._seen.add(key)):
                 number = numbers[place] if numbers else first + place
                 yield number, self._cut(number, line)
+
+    def _candidates(self, block: bytes) -> tuple[int, list[Candidate]]:
+        """How many lines the block has, and those of them that may say something new, in order. Where another sieve has
+        left most of them empty, these cost next to nothing.
+        """
+        is_mostly_empty = block.count(b"\n", 0, _START_BYTES) > _START_BYTES // 2
+        if not (is_mostly_empty and self._is_empty_nothing):
+            return self._sieve.candidates(block)
+        places, lines = _not_empty(block)
+        _, found = self._sieve.candidates(b"\n".join(lines))
+        return block.count(b"\n") + 1, [(places[at], line, key, worth) for at, line, key, worth in found]
 
     def _is_news(self, line: bytes) -> bool:
         """Whether a line of bulk says something new."""
@@ -165,6 +179,19 @@ def _end_of_piece(text: bytes, start: int) -> int:
     end = newline if newline >= 0 else len(text)
     found = text.find(b"\r", start, end)
     return found if found >= 0 else end
+
+
+def _not_empty(block: bytes) -> tuple[list[int], list[bytes]]:
+    """The places, from 0, of the lines that are not empty, and these."""
+    places: list[int] = []
+    lines: list[bytes] = []
+    place = last = 0
+    for found in _NOT_EMPTY.finditer(block):
+        place += block.count(b"\n", last, found.start())
+        last = found.end()
+        places.append(place)
+        lines.append(found[0])
+    return places, lines
 
 
 def _carriage_returns(block: bytes, number: int) -> tuple[list[bytes], list[int]]:
