@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ibkit.parsers import log_scanner
 from ibkit.parsers.line_prefixes import peel, to_line
-from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP
+from ibkit.parsers.log_lines import BULK, CONTEXT, IGNORE, KEEP, shape
 from ibkit.parsers.log_scanner import Scanner
 
 
@@ -103,6 +103,30 @@ def test_one_line_among_megabytes_of_bulk_is_not_missed() -> None:
     found = Scanner(io.BytesIO(data), each(lambda form: BULK), lambda line: (line.partition(b" : ")[2], b""))
     assert [at for at, _ in found] == [1, 30_001]
     assert found.lines == 60_002
+
+
+GAPS = st.lists(st.tuples(st.integers(0, 9000), st.binary(max_size=9).map(lambda line: line.translate(None, b"\r\n"))))
+
+
+@given(st.integers(3000, 9000), GAPS, st.sampled_from([b"\n", b"\r\n"]), st.booleans())
+def test_lines_among_thousands_of_empty_ones_keep_their_numbers(
+    first: int, gaps: list[tuple[int, bytes]], ending: bytes, are_empty_told: bool
+) -> None:
+    lines = [b""] * first
+    for count, line in gaps:
+        lines += (*[b""] * count, line)
+    worths = each(lambda form: CONTEXT if form or are_empty_told else IGNORE)
+    scanner = Scanner(io.BytesIO(ending.join([*lines, b""])), worths, lambda line: (line, b""))
+    told = [one for one in enumerate(lines, 1) if shape(one[1]) or are_empty_told]
+    assert list(scanner) == told
+    assert scanner.lines == len(lines)
+
+
+def test_a_progress_bar_among_empty_lines_keeps_its_number() -> None:
+    data = b"\n" * 5000 + b"1%\r2%\rNCCL\n" + b"\n" * 5000 + b"NCCL end"
+    worths = each(lambda form: CONTEXT if b"NCCL" in form else IGNORE)
+    scanner = Scanner(io.BytesIO(data), worths, lambda line: (line, b""))
+    assert list(scanner) == [(5001, b"NCCL"), (10_002, b"NCCL end")]
 
 
 @pytest.mark.parametrize(
