@@ -204,6 +204,7 @@ def start(tmp_path, *, prelude: str = "") -> tuple[subprocess.Popen[str], int]:
     script = textwrap.dedent(f"""
         import signal, sys
         from ibkit.sources.processes import run_group
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
         {prelude}
         try:
             run_group(("sh", "-c", "cd {tmp_path}; sleep 100 & echo $! > new; mv new pid; wait"),
