@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.ended import wait_until_ended
 
 from ibkit.cli.main import COMMANDS, main
 from ibkit.sources.live import LiveSource
@@ -331,18 +332,8 @@ def test_an_interrupt_ends_the_tool_as_well(name, tmp_path):
     assert running.returncode == 130
     assert "Traceback" not in err
     assert err.rstrip().endswith("interrupted")
-    deadline = time.monotonic() + 10  # one that was killed and waits for its turn to end is there still
-    while not has_ended((tmp_path / "pid").read_text().strip()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until_ended([int((tmp_path / "pid").read_text())], 10)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "pid"]
-
-
-def has_ended(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 @pytest.mark.parametrize("name", LIVE)

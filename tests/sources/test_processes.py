@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.ended import is_running, wait_until_ended
 
 from ibkit.sources import processes
 from ibkit.sources.base import DENIED, MISSING, TIMEOUT, TOO_MUCH, CommandAnswer
@@ -19,25 +20,11 @@ from ibkit.sources.live import MAX_OUTPUT_BYTES, LiveSource, find_tool
 from ibkit.sources.processes import run_group
 
 LIMIT = 1 << 20
+SECONDS_TO_END = 5
 
 
 def sh(script: str, deadline_seconds: float = 20.0, limit: int = LIMIT, tick=None) -> CommandAnswer:
     return run_group(("sh", "-c", script), "/bin/sh", deadline_seconds, limit, tick)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-def wait_until_dead(pids: list[int]) -> None:
-    deadline = time.monotonic() + 5
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < deadline, f"still alive: {[pid for pid in pids if is_alive(pid)]}"
-        time.sleep(0.01)
 
 
 def children() -> set[str]:
@@ -86,7 +73,7 @@ def test_a_tool_that_ignores_signals_is_stopped():
 def test_the_whole_group_is_killed():
     answer = sh("sleep 100 & echo $!; sleep 100 & echo $!; echo $$; wait", 0.5)
     assert answer.failure == TIMEOUT
-    wait_until_dead([int(word) for word in answer.stdout.split()])
+    wait_until_ended([int(word) for word in answer.stdout.split()], SECONDS_TO_END)
 
 
 def test_a_child_that_is_left_behind_does_not_hold_the_answer():
@@ -94,7 +81,7 @@ def test_a_child_that_is_left_behind_does_not_hold_the_answer():
     answer = sh("sleep 100 & echo $!; exit 4")
     assert time.monotonic() - started < 5
     assert (answer.exit_status, answer.failure) == (4, None)
-    wait_until_dead([int(answer.stdout)])
+    wait_until_ended([int(answer.stdout)], SECONDS_TO_END)
 
 
 def test_a_child_that_left_the_group_does_not_hold_the_answer_either():
@@ -225,7 +212,7 @@ def test_an_interrupt_kills_the_group(tmp_path):
     parent, child = start(tmp_path)
     parent.send_signal(signal.SIGINT)
     assert parent.communicate(timeout=10)[0] == "interrupted\nwent on\n"
-    wait_until_dead([child])
+    wait_until_ended([child], SECONDS_TO_END)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -234,7 +221,7 @@ def test_a_kill_or_a_lost_connection_kills_the_group(tmp_path, number):
     parent.send_signal(number)
     assert parent.communicate(timeout=10)[0] == ""
     assert parent.returncode == 128 + number
-    wait_until_dead([child])
+    wait_until_ended([child], SECONDS_TO_END)
 
 
 def test_who_ignores_hangups_goes_on(tmp_path):
@@ -243,10 +230,10 @@ def test_who_ignores_hangups_goes_on(tmp_path):
     parent.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     assert parent.poll() is None
-    assert is_alive(child)
+    assert is_running(child)
     parent.send_signal(signal.SIGTERM)
     parent.communicate(timeout=10)
-    wait_until_dead([child])
+    wait_until_ended([child], SECONDS_TO_END)
 
 
 def test_an_interrupt_while_the_tool_is_being_started(monkeypatch):
@@ -263,7 +250,7 @@ def test_an_interrupt_while_the_tool_is_being_started(monkeypatch):
     monkeypatch.setattr(processes.subprocess, "Popen", popen)
     with pytest.raises(KeyboardInterrupt):
         sh("sleep 100")
-    wait_until_dead(pids)
+    wait_until_ended(pids, SECONDS_TO_END)
 
     def missing(*args, **kwargs):
         os.kill(os.getpid(), signal.SIGTERM)

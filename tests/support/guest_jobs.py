@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from support.ended import wait_until_ended
 
 ROOT = Path(__file__).parents[2]
 COMMAND = ("check-mpi-transport", "--json")
@@ -176,21 +177,13 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     for pid in below:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    _wait(lambda: not any(map(_is_running, below)), "its processes do not end")
+    wait_until_ended(below, _PATIENCE_SECONDS)
 
 
 def _below(pid: int) -> list[int]:
     told = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout
     children = [int(word) for word in told.split()]
     return [*children, *(below for child in children for below in _below(child))]
-
-
-def _is_running(pid: int) -> bool:
-    """Whether it is there, and no zombie: in a namespace nobody may ask for its status."""
-    try:
-        return re.search(r"^State:\t[ZX]", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE) is None
-    except OSError:
-        return False
 
 
 def _wait(is_so: Callable[[], bool], otherwise: str) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 from support.browser import browser
+from support.ended import wait_until_ended
 from support.tui_pilot import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -48,20 +49,6 @@ def served(tmp_path: Path) -> Iterator[Served]:
     yield Served(process.stdout.readline().strip(), process)
     process.kill()
     process.communicate()
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-
-
-def until_ended(pids: list[int]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while any(map(is_running, pids)):
-        assert time.monotonic() < deadline, "a screen goes on without its visitor"
-        time.sleep(0.05)
 
 
 async def until_children(served: Served, number: int) -> None:
@@ -119,7 +106,7 @@ async def test_a_browser_shows_it_and_keys_and_mouse_work(served: Served, tmp_pa
                 break
             await asyncio.sleep(0.05)
         assert "no such page" in text
-    until_ended(screens)
+    wait_until_ended(screens, PATIENCE_SECONDS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["profile"], "nothing was written"
 
 
@@ -176,9 +163,9 @@ async def test_a_screen_ends_with_its_visitor_its_server_and_where_there_are_too
         await until_shown(sockets[0], b"Fabric")
         screens = served.children
         await sockets[3].close()
-        await asyncio.to_thread(until_ended, screens[3:])
+        await asyncio.to_thread(wait_until_ended, screens[3:], PATIENCE_SECONDS)
         served.process.send_signal(signal.SIGTERM)
-        await asyncio.to_thread(until_ended, screens)
+        await asyncio.to_thread(wait_until_ended, screens, PATIENCE_SECONDS)
         out, err = await asyncio.to_thread(served.process.communicate)
     assert (served.process.returncode, out) == (0, "")
     assert "ssh -L" in err
@@ -222,7 +209,7 @@ async def test_a_screen_ends_when_its_server_is_killed(served: Served) -> None:
         await until_shown(socket, b"Fabric")
         screens = served.children
         served.process.kill()
-        await asyncio.to_thread(until_ended, screens)
+        await asyncio.to_thread(wait_until_ended, screens, PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize(
