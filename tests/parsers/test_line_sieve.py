@@ -135,3 +135,8 @@ def test_what_another_run_says_again_is_let_through_again() -> None:
 
 def test_what_a_shape_is_worth_fits_into_a_table_of_fingerprints() -> None:
     assert TIMED < 8
+
+
+def test_lines_that_end_as_on_windows_are_sifted_as_others_are() -> None:
+    text = b"\r\n".join([b"cut", *LINES, b"step 13 | loss 0.3", b"cut"])
+    assert BulkSieve(worths).sift(text).split(b"\n") == [b"cut\r", b"", b"", *LINES[2:], b"", b"cut"]
