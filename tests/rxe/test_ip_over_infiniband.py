@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from support.guest_jobs import FOR_LONG, IBKIT, NOBODY, ROOT, Answer, Programs, environment, running
+from support.guest_jobs import ANSWER_SECONDS, FOR_LONG, IBKIT, NOBODY, ROOT, Answer, Programs, environment, running
 from support.namespaces import Cluster, cluster
 
 pytestmark = [
@@ -55,7 +55,7 @@ def job(hosts: Cluster, program: str, lasts: tuple[str, ...]) -> tuple[str, ...]
 def ask(hosts: Cluster, *words: str) -> Answer:
     done = subprocess.run(
         hosts.inside("nodea", *hosts.user, *IBKIT, *words), env=environment(), capture_output=True, text=True,
-        timeout=100, check=False, stdin=subprocess.DEVNULL, errors="replace",
+        timeout=ANSWER_SECONDS, check=False, stdin=subprocess.DEVNULL, errors="replace",
     )  # fmt: skip
     assert done.stdout, done.stderr[-3000:]
     return Answer(done.returncode, json.loads(done.stdout), done.stderr[-3000:])

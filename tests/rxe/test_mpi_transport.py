@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.guest_jobs import (
+    AT_MOST,
     BOUND_ROOT,
     COMMAND,
     JOBS,
@@ -25,6 +26,7 @@ from support.guest_jobs import (
     Answer,
     Programs,
     answer,
+    until_said,
 )
 
 pytestmark = [
@@ -38,12 +40,17 @@ SHORT = [name for name, job in JOBS.items() if job.status != "undecided" and nam
 STARVED = [name for name, job in JOBS.items() if job.reasons == ("memlock",)]
 
 
+def until_done(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Both ranks have said that they are, and have had time to end."""
+    return until_said(" of 2 done", 2, 10, ("timeout", *AT_MOST, *command))
+
+
 @pytest.mark.parametrize("prefix", USERS)
 @pytest.mark.parametrize("name", SHORT)
 def test_a_launched_job(programs: Programs, name: str, prefix: tuple[str, ...]) -> None:
     """MPICH sometimes hangs when it has done its work; what it printed has said all by then."""
     job = JOBS[name]
-    said = answer("--", "timeout", "20", *job.command(programs, ("0",)), prefix=prefix, **job.variables)
+    said = answer("--", *until_done(job.command(programs, ("0",))), prefix=prefix, **job.variables)
     assert said.told[1:] == (job.verdict, job.status, job.reasons), (said.document, said.err)
     assert said.exit_status in (job.exit_status, 124)
 
@@ -62,7 +69,7 @@ def looked_at(programs: Programs, name: str, prefix: tuple[str, ...], folder: Pa
     """The answer on a job that goes on until a look at it has told what is true; it gives way to who looks."""
     job, file = JOBS[name], str(folder / "seen")
     ibkit = (sys.executable, str(ROOT / "tests/support/until_seen.py"), file, job.verdict, *COMMAND)
-    command = ("nice", "-n", "19", *job.command(programs, ("90", file)))
+    command = ("nice", "-n", "19", *job.command(programs, (*AT_MOST, file)))
     return answer("--window", "1", "--", *command, prefix=prefix, ibkit=ibkit, **job.variables)
 
 
@@ -99,8 +106,9 @@ def test_open_queue_pairs_are_no_traffic(programs: Programs) -> None:
 def test_too_little_memory_may_be_locked(programs: Programs, name: str, prefix: tuple[str, ...]) -> None:
     """UCX does not end by itself then."""
     job = JOBS[name]
-    said = answer("--", *job.command(programs, ("5",)), prefix=prefix, **job.variables)
-    assert said.exit_status not in (0, 1), said.err  # timeout's, or mpirun's own for what timeout has ended
+    command = until_said("Cannot allocate memory", 1, 2, job.command(programs, AT_MOST))
+    said = answer("--", *command, prefix=prefix, **job.variables)
+    assert said.exit_status == 124, said.err
     assert said.document["verdict"] in ("unknown", "none"), (said.document, said.err)
     assert said.document["status"] in ("undecided", "aborted")
     assert said.reasons == job.reasons
@@ -109,7 +117,8 @@ def test_too_little_memory_may_be_locked(programs: Programs, name: str, prefix: 
 def test_a_limit_does_not_bind_who_may_lock_all_memory(programs: Programs) -> None:
     """Root on a host: the limit is as low, and UCX has verbs."""
     job = JOBS["memlock-mpich"]
-    said = answer("--", *job.command(programs, ("20",)), **job.variables, UCX_NET_DEVICES="rxe0:1")
+    command = until_said("the ring goes round", 1, 5, job.command(programs, AT_MOST))
+    said = answer("--", *command, **job.variables, UCX_NET_DEVICES="rxe0:1")
     assert said.told[1:] == ("roce", "as-expected", ()), (said.document, said.err)
 
 

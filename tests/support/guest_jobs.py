@@ -27,7 +27,10 @@ OVER_RXE = {"UCX_TLS": "rc,self", "UCX_IB_GID_INDEX": "0"}
 OPENMPI = ("mpirun.openmpi", "--oversubscribe")
 #: A job that goes on until it is ended.
 FOR_LONG = ("600",)
-_PATIENCE_SECONDS = 60
+#: How long a job lasts at most that ends before that, and how long an answer on it may take: the guest may be slow.
+AT_MOST = ("200",)
+ANSWER_SECONDS = 240
+_PATIENCE_SECONDS = 150
 
 
 class Programs(NamedTuple):
@@ -103,6 +106,11 @@ def starved(job: Command) -> Command:
     return lambda programs, lasts: (*limited, lasts[0], *job(programs, lasts))
 
 
+def until_said(text: str, times: int, seconds: int, command: Sequence[str]) -> tuple[str, ...]:
+    """It is ended that much after it has said that so often."""
+    return (sys.executable, str(ROOT / "tests/support/until_said.py"), text, str(times), str(seconds), *command)
+
+
 def pair(_: Programs, lasts: Sequence[str]) -> tuple[str, ...]:
     """Two processes that use verbs themselves, until their stdin ends."""
     seconds, *file = lasts
@@ -138,8 +146,8 @@ def environment(**more: str) -> dict[str, str]:
 def answer(*words: str, prefix: Sequence[str] = (), ibkit: Sequence[str] = IBKIT, **more: str) -> Answer:
     """What ``ibkit check-mpi-transport --json WORDS`` says."""
     done = subprocess.run(
-        [*prefix, *ibkit, *words], env=environment(**more), capture_output=True, text=True, timeout=100, check=False,
-        stdin=subprocess.DEVNULL, errors="replace",
+        [*prefix, *ibkit, *words], env=environment(**more), capture_output=True, text=True,
+        timeout=ANSWER_SECONDS, check=False, stdin=subprocess.DEVNULL, errors="replace",
     )  # fmt: skip
     assert done.stdout, done.stderr[-3000:]
     return Answer(done.returncode, json.loads(done.stdout), done.stderr[-3000:])
