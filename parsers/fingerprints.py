@@ -55,7 +55,7 @@ class Hash:
         words = stretches(text, width)[starts].view(np.uint64)
         words &= stretches(self._masks, width)[MAX_HASHED_BYTES - lengths].view(np.uint64)
         halves = words.view(np.uint32).reshape(len(starts), width // 4).astype(np.uint64)
-        found: Prints = halves @ self._of_words[: width // 4]
+        found: Prints = np.einsum("ij,j->i", halves, self._of_words[: width // 4])
         found += lengths.astype(np.uint64) * self._of_length
         return found | np.uint64(1)
 

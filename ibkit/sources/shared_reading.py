@@ -13,6 +13,7 @@ that has died leaves undone is read here.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -25,8 +26,10 @@ from typing import IO, Protocol, cast
 LARGE_BYTES = 96 << 20
 #: What a process is asked for at once (bytes). Smaller ones cost more turns, larger ones memory.
 PART_BYTES = 1 << 20
-#: Parts that a process has to do, so that on a busy machine it does not wait for each turn of the one that asks.
-PARTS_AHEAD = 8
+#: Parts that a process has to do, so that it does not wait for its turn while the one that asks looks into many news.
+PARTS_AHEAD = 32
+#: What is left of so many parts mostly, and what Linux lets any user have at most, unless told otherwise (bytes).
+_PIPE_BYTES = 1 << 20
 #: Each takes some 45 MiB of memory.
 MAX_WORKERS = 3
 _NUMBER_BYTES = 8
@@ -102,6 +105,8 @@ class _Worker:
 
     def __init__(self, descriptor: int) -> None:
         self._process, self._to, self._from = (_forked if _is_single_threaded() else _started)(descriptor)
+        with suppress(OSError):  # a user has so many large ones only: it waits more often
+            fcntl.fcntl(self._from, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def ask(self, start: int, length: int) -> None:
         """Ask for a part of the file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gzip
 import hashlib
 import io
@@ -10,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import termios
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -198,6 +200,22 @@ def test_what_a_dead_process_leaves_undone_is_read_here(log: Path) -> None:
 
 def opened(path: Path) -> SharedReading:
     return SharedReading(b"", io.FileIO(path))
+
+
+def test_a_process_works_ahead_while_nobody_reads(tmp_path: Path) -> None:
+    """The first parts of a log have many news, and whoever looks into them is busy for a while."""
+    path = tmp_path / "progress.log"
+    path.write_bytes(b" 10%\r 20%\n" * 100_000)  # all of it is given back
+    with shared(10_000, here=False), contextlib.closing(opened(path)) as stream:
+        stream.read(10)
+        end = time.monotonic() + 60
+        while waiting_bytes(stream._workers[1]) < shared_reading.PARTS_AHEAD * (8 + 10_000):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def waiting_bytes(worker: shared_reading._Worker) -> int:
+    return int.from_bytes(fcntl.ioctl(worker._from, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def test_no_process_is_left(log: Path) -> None:
