@@ -196,7 +196,7 @@ _SHAPES = re.compile(
             b"Net device", b"Call to ibv", b"Last error:",
         )
     )
-    + rb"|# +[Rr]?nk +.*Pi"
+    + rb"|# +[Rr]?nk +.*Pi|(?:init|group|nquu)\.u?: (?:\([^()]*\) )?-> "
 )  # fmt: skip
 
 
@@ -456,7 +456,24 @@ def _device_list(network: str, text: str, said: Said) -> Iterator[Devices | Inte
 
 _CALL = re.compile(r"Call to (ibv_\w{1,40}|mlx5dv_\w{1,40}) (?:failed|returned)(.*)")
 _COMPLETION = re.compile(r"NET/\S{1,40} ?: Got completion .*?(?:error |status=)(?:\w{1,40}\()?(\d{1,3})")
-_CONNECT = re.compile(r"[Cc]all to (?:connect|bind) .*failed|Connect to \S+ failed|Socket creation failed")
+_CONNECT = re.compile(
+    r"[Cc]all to (?:connect|bind) .*failed|Connect to \S+ (?:failed|returned)|Socket creation failed"
+    r"|exceeded error retry count"
+)
+#: NCCL hands a call's error back (checks.h): where it stands in a file of its interface, the caller has it. What is
+#: below may have taken another way; 7 is a call that goes on (ncclInProgress). In the first lines of init.cc networks
+#: were tried until 2.11.
+_HANDED_BACK = re.compile(
+    r"(?:\S{1,200}/)?(?:(?:group|enqueue)\.c[cu]:\d{1,6}|init\.c[cu]:(?:[3-9]\d{2}|\d{4,6})) (?:\([^()]{1,200}\) )?"
+    r"-> [1-6](?:\Z|\s)"
+)
+#: Two processes of a communicator could not be connected, or not learn of one another.
+_UNCONNECTED = re.compile(
+    r"\[(?:Proxy Service|Service thread)(?: \d{1,9})?\] (?:Failed to execute|Error encountered progressing) operation"
+    r"[ =](?:Connect|Setup)\b|Proxy Call to rank \d{1,9} failed \((?:Connect|Setup)\)"
+    r"|.{0,40}connecting to address .{0,60}with family \d{1,6} is neither|socketFinalizeAccept: wrong type"
+    r"|\S{1,200}:\d{1,6} ?-> ?\d \[Proxy thread error\]|NET/OFI Couldn't open a fabric access domain"
+)
 _NO_MEMORY = "Cannot allocate memory"
 #: "No data available" is the kernel's word for an entry of the GID table that is empty (core/cache.c).
 _GID_ERRORS = ("No such device", "Network is unreachable", "Connection timed out", "No data available")
@@ -478,7 +495,8 @@ _TOPICS = tuple(
         (r"Detected mixed local Net device counts", "mixed-devices", True),
         (r"NET/IB : Attempted to connect incompatible devices", "mixed-links", True),
         (r"NET/IB : Remote \S+ device is incompatible with the local", "mixed-links", True),
-        (r"(?:Bootstrap|NET/Socket) ?: [Nn]o (?:socket )?interface found", "no-interface", True),
+        (r"(?:Bootstrap|NET/Socket) ?: [Nn]o (?:socket |usable listening )?interface found", "no-interface", True),
+        (r"No (?:usable listening interface|interface found in the same subnet)", "no-interface", True),
         (r"(?:Bootstrap|NET/Socket) ?: Using ?(?:interface )?(?:\[0\])?lo:", "loopback", False),
         (r"NET/(?!Socket)\S{1,40} ?: GPU Direct RDMA Disabled for .*\(no module", "no-peer-memory", False),
         (r"NET/\S{1,40} ?: .{0,120}async fatal event", "async-fatal", True),
@@ -503,6 +521,8 @@ def _failure(text: str, said: Said, *, is_warning: bool) -> Iterator[Failure]:
         yield Failure(said, "nccl", "retry-exceeded" if found.group(1) == "12" else "completion-error", True, said.host)
     elif is_warning and _CONNECT.search(text):
         yield Failure(said, "nccl", "connect", True, said.host)
+    elif _HANDED_BACK.match(text) or (is_warning and _UNCONNECTED.match(text)):
+        yield Failure(said, "nccl", "aborted", True, said.host)
 
 
 _OPEN = re.compile(r"NET/\S{1,40} ?: Unable to open device (\S{1,80})")
@@ -530,6 +550,7 @@ _RANK_MAP = re.compile(
 )
 _ERROR = re.compile(
     r"(?:Test )?NCCL failure|ncclSystemError|ncclRemoteError|ncclInternalError|unhandled system error|NCCL [Ee]rror in"
+    r"|NCCL [Ee]rror (?:at )?\S{1,200}:\d{1,6}[: ]"
 )
 
 

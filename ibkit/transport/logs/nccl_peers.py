@@ -132,10 +132,13 @@ class Peers:
         return sum(1 for host, pid in self._map.values() if (self.hosts[host], pid) in speaking)
 
     def _are_all_processes(self, ranks: int) -> bool:
-        """Whether there are as many processes as ranks, though some have no channel line: no rank speaks twice."""
+        """Whether there are as many processes as ranks, though some have no channel line: no rank speaks twice. The
+        highest rank that channel lines name is no number of ranks.
+        """
         spoken = list(self._speakers.values())
         return (
-            len(self.numbers) == ranks
+            self.is_size_told
+            and len(self.numbers) == ranks
             and len(self._speakers) > 0
             and all(len(processes) == 1 for processes in spoken)
             and len(set().union(*spoken)) == len(spoken)
