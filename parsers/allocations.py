@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from ibkit.parsers.hostfile import Hosts, counted, executed, expand, listed
 from ibkit.parsers.job_facts import Allocation, Said
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
+from ibkit.parsers.prompts import without_prompt
 
 #: Variables of batch systems. That of a step says more than that of its job.
 _FOLDED = ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST")
@@ -28,11 +29,11 @@ _QSTAT_COLUMNS = 78
 _REPORT = re.compile(r"Job was executed on host\(s\) <(\S{1,300})>")
 _REPORT_GOES_ON = re.compile(r"\s{8,40}<(\d{1,6}\*[\w.-]{1,253})>\s*\Z")
 _LAUNCHER = re.compile(
-    r"(?:\+{1,4} |\$ )?(?:\S{0,1000}/)?(?:mpirun|mpiexec|orterun|prterun|prun|horovodrun|srun)(?:[.\w]{0,30})? (.*)\Z"
+    r"(?:\S{0,1000}/)?(?:mpirun|mpiexec|orterun|prterun|prun|horovodrun|srun)(?:[.\w]{0,30})? (.*)\Z"
 )
 #: ``mpirun_rsh [options] -np N HOST1 ... HOSTN [NAME=VALUE ...] program``, unless a file has the hosts.
 _RSH = re.compile(
-    r"(?:\+{1,4} |\$ )?(?:\S{0,1000}/)?mpirun_rsh (?!.{0,4000}-(?:hostfile|config|ppn) )"
+    r"(?:\S{0,1000}/)?mpirun_rsh (?!.{0,4000}-(?:hostfile|config|ppn) )"
     r"(?:-\S{1,40} ){0,9}-np? (\d{1,4}) (?:-(?:export(?:-all)?|ssh|rsh|v) ){0,4}([A-Za-z0-9].*)\Z"
 )
 _HOST = re.compile(r"[A-Za-z0-9][\w.-]{0,252}\Z")
@@ -73,6 +74,7 @@ class Reader:
                 self._take(found.group(1), line.number)
                 return
             yield from self.finish()
+        command = without_prompt(line.text.strip())
         if found := _VARIABLE.match(line.text):
             yield from _variable(found.group(1), found.group(2), said)
         elif found := _SCONTROL.match(line.text):
@@ -82,9 +84,9 @@ class Reader:
         elif found := _REPORT.search(line.text):
             self._said = said
             self._take(found.group(1), line.number)
-        elif (found := _RSH.match(line.text.strip())) and (hosts := _counted_hosts(*found.groups())):
+        elif (found := _RSH.match(command)) and (hosts := _counted_hosts(*found.groups())):
             yield from _told(said, "command", hosts)
-        elif found := _LAUNCHER.match(line.text.strip()):
+        elif found := _LAUNCHER.match(command):
             yield from _command(found.group(1).split(), said)
 
     def finish(self) -> Iterator[Allocation]:

@@ -15,10 +15,11 @@ from itertools import pairwise
 
 from ibkit.parsers.job_facts import Backend, Said, Setting
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
+from ibkit.parsers.prompts import without_prompt
 
 NAME = "Horovod"
 _OPERATIONS = re.compile(r"Using (MPI|Gloo|GLOO|oneCCL|MLSL|DDL) to perform (CPU|controller) operations")
-_COMMAND = re.compile(r"(?:\+{1,4} |\$ )?(?:\S{0,1000}/)?horovodrun (.*)\Z")
+_COMMAND = re.compile(r"(?:\S{0,1000}/)?horovodrun (.*)\Z")
 _INTERFACE = re.compile(
     r"(?:export |declare -x )?(HOROVOD_GLOO_IFACE|HOROVOD_CPU_OPERATIONS|HOROVOD_CONTROLLER)=[\"']?([\w.,:-]{1,200})"
 )
@@ -38,7 +39,7 @@ def read(line: Line) -> Iterator[Backend | Setting]:
     text = line.text.strip()
     if found := _OPERATIONS.search(text):
         yield Backend(said, NAME, found.group(1).lower(), "data" if found.group(2) == "CPU" else "control")
-    elif found := _COMMAND.match(text):
+    elif found := _COMMAND.match(without_prompt(text)):
         words = found.group(1).split()
         if "--gloo" in words:
             yield Backend(said, NAME, "gloo", "data")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from ibkit.parsers.job_facts import Launch, Said, Setting
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
+from ibkit.parsers.prompts import without_prompt
 from ibkit.parsers.records import NamedTuple
 
 #: Prefix of the variable, the runtime that reads it.
@@ -42,7 +43,12 @@ _COMMAND = re.compile(
     r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? "
     r"(?!(?:noticed|detected|was|has|could|does|did|will|received|encountered) [a-z]).*\Z"  # what a launcher says
 )
-_PROMPT = re.compile(r"(?:\+{1,4} |\$ |> |(?:Command|Running|Executing)(?: command)?: ?)")
+#: ``NAME=VALUE`` several times, alone or in front of a command.
+_LEADING = re.compile(
+    r"(?:export |declare -x |env )?"
+    r"((?:[A-Za-z_]\w{0,80}=(?:\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s\"']{0,400})(?:\s{1,8}|\Z)){2,64})"
+)
+_WORD = re.compile(rf"({_NAME})=(\"[^\"]*\"|'[^']*'|\S*)")
 #: DeepSpeed's launcher names the node's number and its variables (deepspeed/launcher/launch.py).
 _DEEPSPEED = re.compile(r"\[launch\.py:\d{1,5}:main\] \d{1,6} (NCCL_\w{1,60})(?:=| )(\S{0,400})\s*\Z")
 #: Python's os.environ, printed.
@@ -86,14 +92,16 @@ class Reader:
         if goes_on:
             yield from _command(text.split(), said, goes_on)
         else:
-            if prompt := _PROMPT.match(text):
-                text = text[prompt.end() :]
+            text = without_prompt(text)
             if _COMMAND.match(" ".join(text.split())):
                 goes_on = next((found.group(1) for word in text.split() if (found := _LAUNCHER.match(word))), "")
                 yield Launch(said)
                 yield from _command(text.split(), said, goes_on)
             elif _BRANCH.match(line.text):
                 pass
+            elif leading := _LEADING.match(text):
+                for name, value in _WORD.findall(leading.group(1)):
+                    yield from _variable(name, value, said)
             elif assigned := _ASSIGNMENT.match(text):
                 yield from _variable(assigned.group(1), assigned.group(2), said)
             elif removed := _UNSET.match(text):

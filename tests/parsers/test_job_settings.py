@@ -104,3 +104,25 @@ def test_what_deepspeed_and_python_tell_of_the_environment(text: str, found: lis
 def test_what_srun_exports(command: str, found: list[tuple[str, str]]) -> None:
     facts = Reader().read(Line(1, command, command))
     assert [(fact.name, fact.value) for fact in facts if isinstance(fact, Setting) and fact.runtime != "job"] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A=1 B=2 NCCL_IB_DISABLE=1 torchrun m.py", [("NCCL_IB_DISABLE", "1")]),
+        ("export A=1 NCCL_IB_DISABLE=1 UCX_TLS='tcp,self'", [("NCCL_IB_DISABLE", "1"), ("UCX_TLS", "tcp,self")]),
+        ("root@n01:~/job# A=1 NCCL_IB_DISABLE=1 ./all_reduce_perf -b 8", [("NCCL_IB_DISABLE", "1")]),
+        ("[ana@n01 run]$ export NCCL_IB_DISABLE=1", [("NCCL_IB_DISABLE", "1")]),
+        ("(torch) ana@n01:~$ mpirun -x NCCL_IB_DISABLE=1 -np 2 ./a", [("NCCL_IB_DISABLE", "1")]),
+        ("+ A=1 NCCL_IB_DISABLE=1 ./a", [("NCCL_IB_DISABLE", "1")]),
+        ("root@n01:~/job# # NCCL_IB_DISABLE=1 ./a", []),  # a comment behind a prompt
+        ("# A=1 NCCL_IB_DISABLE=1 ./a", []),
+        ("# mpirun -x NCCL_IB_DISABLE=1 -np 2 ./a", []),
+        ("root@n01:~/job# grep NCCL_IB_DISABLE=1 run.log", []),
+        ("root@n01:~/job# ./a --note A=1 NCCL_IB_DISABLE=1", []),  # the program's own words
+        ("see NCCL_IB_DISABLE=1 UCX_TLS=tcp", []),
+    ],
+)
+def test_a_command_behind_a_prompt_and_variables_in_front_of_it(text: str, found: list[tuple[str, str]]) -> None:
+    facts = Reader().read(Line(1, text, text))
+    assert [(fact.name, fact.value) for fact in facts if isinstance(fact, Setting) and fact.runtime != "job"] == found
