@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ibkit.parsers.hostfile import Hosts, counted, executed, expand, listed
 from ibkit.parsers.job_facts import Allocation, Said
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
-from ibkit.parsers.prompts import without_prompt
+from ibkit.parsers.prompts import command
 
 #: Variables of batch systems. That of a step says more than that of its job.
 _FOLDED = ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST")
@@ -74,7 +74,7 @@ class Reader:
                 self._take(found.group(1), line.number)
                 return
             yield from self.finish()
-        command = without_prompt(line.text.strip())
+        started = command(line.text.strip())
         if found := _VARIABLE.match(line.text):
             yield from _variable(found.group(1), found.group(2), said)
         elif found := _SCONTROL.match(line.text):
@@ -84,9 +84,9 @@ class Reader:
         elif found := _REPORT.search(line.text):
             self._said = said
             self._take(found.group(1), line.number)
-        elif (found := _RSH.match(command)) and (hosts := _counted_hosts(*found.groups())):
+        elif (found := _RSH.match(started)) and (hosts := _counted_hosts(*found.groups())):
             yield from _told(said, "command", hosts)
-        elif found := _LAUNCHER.match(command):
+        elif found := _LAUNCHER.match(started):
             yield from _command(found.group(1).split(), said)
 
     def finish(self) -> Iterator[Allocation]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from ibkit.parsers.job_facts import Backend, Said, Setting
 from ibkit.parsers.log_lines import IGNORE, KEEP, Line, shape
-from ibkit.parsers.prompts import without_prompt
+from ibkit.parsers.prompts import command
 
 NAME = "Horovod"
 _OPERATIONS = re.compile(r"Using (MPI|Gloo|GLOO|oneCCL|MLSL|DDL) to perform (CPU|controller) operations")
@@ -39,16 +39,16 @@ def read(line: Line) -> Iterator[Backend | Setting]:
     text = line.text.strip()
     if found := _OPERATIONS.search(text):
         yield Backend(said, NAME, found.group(1).lower(), "data" if found.group(2) == "CPU" else "control")
-    elif found := _COMMAND.match(without_prompt(text)):
+    elif found := _COMMAND.match(command(text)):
         words = found.group(1).split()
         if "--gloo" in words:
             yield Backend(said, NAME, "gloo", "data")
         else:
-            yield Setting(said, "ompi", "pml", "ob1")
-            yield Setting(said, "ompi", "btl", "^openib")
+            yield Setting(said, "ompi", "pml", "ob1", "command")
+            yield Setting(said, "ompi", "btl", "^openib", "command")
         for option, value in pairwise(words):
             if option in ("--network-interfaces", "--network-interface"):
-                yield Setting(said, "gloo", "HOROVOD_GLOO_IFACE", value)
+                yield Setting(said, "gloo", "HOROVOD_GLOO_IFACE", value, "command")
     elif found := _INTERFACE.match(text):
         name, value = found.groups()
         if name == "HOROVOD_GLOO_IFACE":

@@ -5,6 +5,8 @@ A record is what one line (or one table) says, no more. What follows from all of
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ibkit.parsers.records import NamedTuple
 
 
@@ -28,19 +30,23 @@ class Version(NamedTuple):
     version: str
 
 
+#: Whose a setting is: somebody's who printed it, a process or a program that lists an environment; of the run that a
+#: command line starts; of all that a shell starts behind a statement; a parameter file's, before which all of these go.
+Scope = Literal["printed", "command", "shell", "parameters"]
+
+
 class Setting(NamedTuple):
     """A variable or parameter that is set: by the runtime's own word, in an environment dump or on a command line.
 
     MCA parameters are named without ``OMPI_MCA_``; ``runtime`` is who reads it: nccl, ucx, ompi, intel, ofi
-    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes). ``is_weak``: it stands in a parameter
-    file; the environment and command lines go before it.
+    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes). ``scope`` is whose it is.
     """
 
     said: Said
     runtime: str
     name: str
     value: str
-    is_weak: bool = False
+    scope: Scope = "printed"
 
 
 class Allocation(NamedTuple):

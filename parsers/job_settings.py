@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibkit.parsers.job_facts import Launch, Said, Setting
+from ibkit.parsers.job_facts import Launch, Said, Scope, Setting
 from ibkit.parsers.log_lines import CONTEXT, IGNORE, Line, shape
-from ibkit.parsers.prompts import without_prompt
+from ibkit.parsers.prompts import statements, without_prompt
 from ibkit.parsers.records import NamedTuple
 
 #: Prefix of the variable, the runtime that reads it.
@@ -43,10 +43,16 @@ _COMMAND = re.compile(
     r"(?:mpirun|mpiexec|orterun|prterun|srun|horovodrun)(?:[.\w]{0,30})? "
     r"(?!(?:noticed|detected|was|has|could|does|did|will|received|encountered) [a-z]).*\Z"  # what a launcher says
 )
-#: ``NAME=VALUE`` several times, alone or in front of a command.
+#: ``NAME=VALUE``, once or several times, alone or in front of a program.
 _LEADING = re.compile(
-    r"(?:export |declare -x |env )?"
-    r"((?:[A-Za-z_]\w{0,80}=(?:\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s\"']{0,400})(?:\s{1,8}|\Z)){2,64})"
+    r"(?P<how>export |declare -x |env )?"
+    r"(?P<variables>(?:[A-Za-z_]\w{0,80}=(?:\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s\"']{0,400})(?:\s{1,8}|\Z)){1,64})"
+    r"(?P<rest>.{0,4000})\Z"
+)
+#: What a program's name looks like behind one variable, where nothing else tells that the line is a command.
+_PROGRAM = re.compile(
+    r"(?:\.{0,2}/\S|(?:python[\d.]{0,6}|torchrun|deepspeed|accelerate|bash|sh|env|exec|time|numactl|taskset|stdbuf|"
+    r"singularity|apptainer|docker|nohup|sudo)\s|\S{1,200}\.(?:sh|py|exe|out|x)(?:\s|\Z))"
 )
 _WORD = re.compile(rf"({_NAME})=(\"[^\"]*\"|'[^']*'|\S*)")
 #: DeepSpeed's launcher names the node's number and its variables (deepspeed/launcher/launch.py).
@@ -92,40 +98,62 @@ class Reader:
         if goes_on:
             yield from _command(text.split(), said, goes_on)
         else:
-            text = without_prompt(text)
-            if _COMMAND.match(" ".join(text.split())):
-                goes_on = next((found.group(1) for word in text.split() if (found := _LAUNCHER.match(word))), "")
+            told = without_prompt(text)
+            *prepared, last = statements(told)
+            for statement in prepared:
+                yield from _statement(statement, said, is_shells=True)
+            if _COMMAND.match(" ".join(last.split())):
+                goes_on = next((found.group(1) for word in last.split() if (found := _LAUNCHER.match(word))), "")
                 yield Launch(said)
-                yield from _command(text.split(), said, goes_on)
-            elif _BRANCH.match(line.text):
-                pass
-            elif leading := _LEADING.match(text):
-                for name, value in _WORD.findall(leading.group(1)):
-                    yield from _variable(name, value, said)
-            elif assigned := _ASSIGNMENT.match(text):
-                yield from _variable(assigned.group(1), assigned.group(2), said)
-            elif removed := _UNSET.match(text):
-                yield from _variable(removed.group(1), "", said)
+                yield from _command(last.split(), said, goes_on)
             elif launched := _DEEPSPEED.search(line.raw):
                 yield from _variable(launched.group(1), launched.group(2), said)
-            elif _ENVIRON.match(text):
-                for name, value in _ITEM.findall(text):
+            elif _ENVIRON.match(last):
+                for name, value in _ITEM.findall(last):
                     yield from _variable(name, value, said)
+            elif not _BRANCH.match(line.text):
+                yield from _statement(last, said, is_shells=len(told) < len(text) or bool(prepared))
         if text.endswith("\\"):
             self._launcher, self._number = goes_on, line.number + 1
 
 
-def _variable(name: str, value: str, said: Said) -> Iterator[Setting]:
+def _statement(text: str, said: Said, *, is_shells: bool) -> Iterator[Setting]:
+    """What a statement sets that is no launcher's command; ``is_shells``: it stands behind a prompt."""
+    leading = _LEADING.match(text)
+    if leading and (scope := _scope(leading, is_shells=is_shells)):
+        for name, value in _WORD.findall(leading["variables"]):
+            yield from _variable(name, value, said, scope)
+    elif assigned := _ASSIGNMENT.match(text):
+        is_shells |= text.startswith(("export ", "setenv ", "set "))
+        yield from _variable(assigned.group(1), assigned.group(2), said, "shell" if is_shells else "printed")
+    elif removed := _UNSET.match(text):
+        yield from _variable(removed.group(1), "", said, "shell")
+
+
+def _scope(leading: re.Match[str], *, is_shells: bool) -> Scope | None:
+    """Whose variables are that stand in front of something; None where they are a variable whose value has spaces."""
+    rest = leading["rest"]
+    if not rest or rest.startswith("#"):
+        return "shell" if is_shells or leading["how"] == "export " else "printed"
+    if leading["how"] in ("export ", "declare -x "):
+        return None
+    if rest == "\\":  # the program stands in the next line
+        return "command"
+    is_command = is_shells or leading["how"] or leading["variables"].count("=") > 1 or _PROGRAM.match(rest)
+    return "command" if is_command else None
+
+
+def _variable(name: str, value: str, said: Said, scope: Scope = "printed") -> Iterator[Setting]:
     value = value.strip().strip("\"';")
     if name in _COUNTS or (name == _JOB_TASKS and slots(value)):
-        yield Setting(said, "job", name, value)
+        yield Setting(said, "job", name, value, scope)
     elif name == _STEP_TASKS and (found := slots(value)):
-        yield Setting(said, "job", "nodes", str(found.nodes))
+        yield Setting(said, "job", "nodes", str(found.nodes), scope)
     elif name == "I_MPI_PERHOST" and value.isdecimal():
-        yield Setting(said, "job", "per-node", value)
+        yield Setting(said, "job", "per-node", value, scope)
     for prefix, runtime in _RUNTIMES:
         if name.startswith(prefix):
-            yield Setting(said, runtime, name.removeprefix(prefix) if runtime == "ompi" else name, value)
+            yield Setting(said, runtime, name.removeprefix(prefix) if runtime == "ompi" else name, value, scope)
 
 
 class Slots(NamedTuple):
@@ -202,17 +230,17 @@ def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
     own = _own_words(words)
     for place, (word, *rest) in enumerate(words[index : index + 3] for index in range(len(words))):
         if word in _MCA and len(rest) == 2:
-            yield Setting(said, "ompi", rest[0], rest[1])
+            yield Setting(said, "ompi", rest[0], rest[1], "command")
         elif word in _VARIABLES and len(rest) == 2 and "=" not in rest[0]:
-            yield from _variable(rest[0], rest[1], said)
+            yield from _variable(rest[0], rest[1], said, "command")
         elif re.match(rf"{_NAME}=", word):
             name, _, value = word.partition("=")
-            yield from _variable(name, value, said)
+            yield from _variable(name, value, said, "command")
         elif word.startswith("--export=") and launcher == "srun" and place in own:
             for name, value in _EXPORTED.findall(word):
-                yield from _variable(name, value, said)
+                yield from _variable(name, value, said, "command")
         elif word in ("-TCP", "-tcp") and launcher.startswith("mpi"):
-            yield Setting(said, "intel", "I_MPI_FABRICS", "shm:tcp")  # what this option of Intel MPI's sets
+            yield Setting(said, "intel", "I_MPI_FABRICS", "shm:tcp", "command")  # what this option of Intel MPI's sets
         elif word == ":":
             contexts.append(None)
         elif place not in own:
@@ -224,12 +252,12 @@ def _command(words: list[str], said: Said, launcher: str) -> Iterator[Setting]:
             contexts[-1] = int(found.group(1))
         elif found := (_NODES if launcher == "srun" else _PER_NODE).match(" ".join((word, *rest[:1]))):
             for number in filter(None, found.groups()):  # of a range both: either may be so
-                yield Setting(said, "job", "nodes" if launcher == "srun" else "per-node", number)
+                yield Setting(said, "job", "nodes" if launcher == "srun" else "per-node", number, "command")
         elif launcher == "srun" and (found := _TASKS_PER_NODE.match(" ".join((word, *rest[:1])))):
-            yield Setting(said, "job", "per-node", found.group(1))
+            yield Setting(said, "job", "per-node", found.group(1), "command")
         elif word in _ONE_PER_NODE and launcher != "srun":
-            yield Setting(said, "job", "per-node", "1")
+            yield Setting(said, "job", "per-node", "1", "command")
     counts = [count for count in contexts if count is not None]
     if counts and len(counts) == len(contexts):
         is_srun = launcher == "srun" and sum(1 for word in words if _LAUNCHER.match(word)) < 2  # it may start an mpirun
-        yield Setting(said, "job", "tasks" if is_srun else "ranks", str(sum(counts)))
+        yield Setting(said, "job", "tasks" if is_srun else "ranks", str(sum(counts)), "command")

@@ -50,4 +50,4 @@ def read(line: Line) -> Iterator[Setting]:
     names = value.lstrip("^").replace(" ", "").split(",")
     if _MODULES[name].issuperset(names):
         said = Said(line.number, line.raw, None, None, line.rank)
-        yield Setting(said, "ompi", name, value.replace(" ", ""), is_weak=True)
+        yield Setting(said, "ompi", name, value.replace(" ", ""), scope="parameters")

@@ -29,7 +29,7 @@ from ibkit.parsers.mca_parameters import read, worth
 )
 def test_a_line_that_sets_a_parameter(text: str, found: tuple[str, str]) -> None:
     assert worth(shape(text.encode())) != IGNORE
-    assert [(fact.name, fact.value, fact.is_weak) for fact in read(Line(1, text, text))] == [(*found, True)]
+    assert [(fact.name, fact.value, fact.scope) for fact in read(Line(1, text, text))] == [(*found, "parameters")]
 
 
 @pytest.mark.parametrize(

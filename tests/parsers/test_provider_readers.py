@@ -74,7 +74,7 @@ def said(reader, text: str) -> list[tuple]:
             "[0] MPI startup(): shm and dapl data transfer modes",
             [(SharedMemory, "Intel MPI", False), (Provider, "Intel MPI", "dapl", "fabric", None)],
         ),
-        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi", False)]),
+        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed")]),
         (
             intel_mpi,
             "init_tmi_provider(): TMI provider initialized: psm2 (1.3)",
@@ -172,12 +172,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             intel_mpi,
             '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_ofi.dat"',
-            [(Setting, "intel", "I_MPI_FABRICS", "ofi", False)],
+            [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed")],
         ),
         (
             intel_mpi,
             "[0] MPI startup(): I_MPI_FABRICS=shm",
-            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm", False)],
+            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm", "printed")],
         ),
         (intel_mpi, "[0] MPI startup(): 0       eth0", []),
         (
@@ -290,12 +290,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             horovod,
             "horovodrun -np 4 --gloo --network-interfaces ib0 -H n01:2,n02:2 python t.py",
-            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0", False)],
+            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0", "command")],
         ),
         (
             horovod,
             "$ horovodrun -np 4 python t.py",
-            [(Setting, "ompi", "pml", "ob1", False), (Setting, "ompi", "btl", "^openib", False)],
+            [(Setting, "ompi", "pml", "ob1", "command"), (Setting, "ompi", "btl", "^openib", "command")],
         ),
         (
             horovod,
@@ -344,15 +344,15 @@ def said(reader, text: str) -> list[tuple]:
         (
             torch_distributed,
             "PyTorch version: 2.3.1+cu121",
-            [(Setting, "gloo", "PYTORCH_VERSION", "2.3.1+cu121", False)],
+            [(Setting, "gloo", "PYTORCH_VERSION", "2.3.1+cu121", "printed")],
         ),
         (
             torch_distributed,
             "- PyTorch version (GPU?): 2.1.0 (True)",
-            [(Setting, "gloo", "PYTORCH_VERSION", "2.1.0", False)],
+            [(Setting, "gloo", "PYTORCH_VERSION", "2.1.0", "printed")],
         ),
         (torch_distributed, "CUDA used to build PyTorch: 12.1", []),
-        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", False)]),
+        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", "printed")]),
         (
             torch_distributed,
             "I1202 agent/server/api.py:899] [default] Worker group FAILED. 3/3 attempts left; "

@@ -22,7 +22,9 @@ from ibkit.transport.links import Links
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import MAX_RUNS, Launches
+from ibkit.transport.logs.run_settings import One, settings_of_runs
 from ibkit.transport.logs.sizes import Known
+from ibkit.transport.logs.versions import lines_of
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 
 NAME = gloo.NAME
@@ -96,11 +98,15 @@ class Evidence:
         for fact, mark in self._facts:
             runs.setdefault((places.between(mark.order, 0, mark.line), attempts.number(mark)), []).append((fact, mark))
         found = [runs[key] for key in sorted(runs)] or ([[]] if self._backends else [])
-        for job, facts in enumerate(found[:MAX_RUNS], 1):
-            yield self._layer(facts, job, known if len(found) == 1 else Known(), links, book)
+        lines = [lines_of(mark for _, mark in facts) for facts in found]
+        own = settings_of_runs(self._settings, lines, launches, attempts, lambda setting, mark: None)
+        for job, (facts, settings) in enumerate(zip(found[:MAX_RUNS], own, strict=False), 1):
+            yield self._layer(facts, in_force(settings), job, known if len(found) == 1 else Known(), links, book)
 
-    def _layer(self, facts: list[tuple[Fact, Mark]], job: int, known: Known, links: Links, book: Book) -> Layer:
-        told = self._told(facts, links)
+    def _layer(
+        self, facts: list[tuple[Fact, Mark]], settings: list[One], job: int, known: Known, links: Links, book: Book
+    ) -> Layer:
+        told = self._told(facts, settings, links)
         word = words.combine(told) if told.keys() else "unknown"
         if word == "mixed":
             word = "unknown"  # two devices of one process: which of them its tensors take is not told
@@ -126,7 +132,7 @@ class Evidence:
             status, step = "undecided", CARRIER_STEP
         elif word in ("tcp", "ipoib") and known.hosts != 1:
             status = "by-configuration"
-            asked = [mark for setting, mark in self._in_force() if _asks_for_tcp(setting)]
+            asked = [mark for setting, mark in settings if _asks_for_tcp(setting)]
             why = asked_for(asked) or {"glootcp": list(told.values())}
         for _, mark in fatal[:2]:
             book.cite(mark, "failure")
@@ -155,7 +161,7 @@ class Evidence:
             for frame in frames
         )
 
-    def _told(self, facts: Iterable[tuple[Fact, Mark]], links: Links) -> _Told:
+    def _told(self, facts: Iterable[tuple[Fact, Mark]], settings: Sequence[One], links: Links) -> _Told:
         """The transports that lines name, each with the line that does, and its class."""
         told: _Told = {}
         for fact, mark in facts:
@@ -163,36 +169,32 @@ class Evidence:
                 told.setdefault(_word(fact, links), (mark, "selection"))
         for fact, mark in facts:
             if isinstance(fact, Mesh) or (isinstance(fact, Failure) and fact.detail == "tcp"):
-                told.setdefault(self._tcp_word(told), (mark, "selection"))
+                told.setdefault(_tcp_word(told, settings), (mark, "selection"))
             elif isinstance(fact, Failure) and fact.detail == "verbs":
                 told.setdefault("rdma", (mark, "selection"))
         if not told:
             for backend, mark in self._backends:
-                if backend.framework == horovod.NAME or self._has_tcp_device():
-                    told.setdefault(self._tcp_word(told), (mark, "selection"))
+                if backend.framework == horovod.NAME or _has_tcp_device(settings):
+                    told.setdefault(_tcp_word(told, settings), (mark, "selection"))
         return told
 
-    def _tcp_word(self, told: _Told) -> str:
-        """TCP over the interfaces that a device line, or a setting, names."""
-        if "ipoib" in told:
-            return "ipoib"
-        names = [
-            name for setting, _ in self._in_force() if setting.name in _INTERFACES for name in setting.value.split(",")
-        ]
-        names = [name for name in names if name]
-        return words.combine(words.of_interface(name) for name in names) if names else "tcp"
 
-    def _has_tcp_device(self) -> bool:
-        """Whether processes say that PyTorch's Gloo has a TCP device, or their version has no other one."""
-        in_force = self._in_force()
-        values = {s.value.upper() for s, _ in in_force if s.name == "GLOO_DEVICE_TRANSPORT"}
-        if values:
-            return values <= _TCP_DEVICES
-        versions = [s.value for s, _ in in_force if s.name == torch_distributed.VERSION]
-        return bool(versions) and all(map(_has_no_verbs, versions))
+def _tcp_word(told: _Told, settings: Iterable[One]) -> str:
+    """TCP over the interfaces that a device line, or a setting, names."""
+    if "ipoib" in told:
+        return "ipoib"
+    names = [name for setting, _ in settings if setting.name in _INTERFACES for name in setting.value.split(",")]
+    names = [name for name in names if name]
+    return words.combine(words.of_interface(name) for name in names) if names else "tcp"
 
-    def _in_force(self) -> list[tuple[Setting, Mark]]:
-        return in_force(self._settings)
+
+def _has_tcp_device(settings: Sequence[One]) -> bool:
+    """Whether processes say that PyTorch's Gloo has a TCP device, or their version has no other one."""
+    values = {setting.value.upper() for setting, _ in settings if setting.name == "GLOO_DEVICE_TRANSPORT"}
+    if values:
+        return values <= _TCP_DEVICES
+    versions = [setting.value for setting, _ in settings if setting.name == torch_distributed.VERSION]
+    return bool(versions) and all(map(_has_no_verbs, versions))
 
 
 def _word(device: Provider, links: Links) -> str:

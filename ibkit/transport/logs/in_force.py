@@ -17,15 +17,15 @@ def in_force(settings: Iterable[tuple[Setting, Mark]]) -> list[tuple[Setting, Ma
     them is read first no line tells.
     """
     settings = list(settings)
-    strong = {setting.name for setting, _ in settings if not setting.is_weak}
+    strong = {setting.name for setting, _ in settings if setting.scope != "parameters"}
     in_files: dict[str, set[str]] = {}
     for setting, _ in settings:
-        if setting.is_weak:
+        if setting.scope == "parameters":
             in_files.setdefault(setting.name, set()).add(setting.value)
     settings = [
         (setting, mark)
         for setting, mark in settings
-        if not setting.is_weak or (setting.name not in strong and len(in_files[setting.name]) == 1)
+        if setting.scope != "parameters" or (setting.name not in strong and len(in_files[setting.name]) == 1)
     ]
     own: dict[str, set[str]] = {}
     has_all = set()

@@ -13,6 +13,8 @@ from ibkit.transport.evidence import File, Mark
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.mpi import Evidence, MpiProcess
 from ibkit.transport.logs.processes import MAX_RUNS, Launches, Span, overlaps, unions
+from ibkit.transport.logs.run_settings import settings_of_runs
+from ibkit.transport.logs.versions import lines_of
 
 Table = tuple[openmpi.CommMethod, File, Mark]
 
@@ -24,6 +26,18 @@ class Parts(NamedTuple):
     tables: list[Table]
     failures: list[tuple[Failure, Mark]]
     settings: list[tuple[Setting, Mark]]
+
+
+def own_lines_of(part: Parts) -> list[Mark]:
+    """The first and the last line of each of its processes; where it has none, its failures."""
+    own = [mark for process in part.processes for mark in (process.first, process.last)]
+    return own or [mark for _, mark in part.failures]
+
+
+def all_lines_of(part: Parts) -> list[Mark]:
+    """The same, and those of its tables."""
+    tables = [mark for _, _, mark in part.tables]
+    return [mark for process in part.processes for mark in (process.first, process.last)] + tables or own_lines_of(part)
 
 
 class _Group:
@@ -76,13 +90,29 @@ def runs(
     Where lines of several runs are interleaved they are taken for one, unless every process tells its job family.
     What has no process belongs to the run in whose lines it stands, or that it is nearest to.
     """
+    parts = _parts(evidence, launches, attempts, ucx_netmods)
+    owners = {id(process): number for number, part in enumerate(parts) for process in part.processes}
+
+    def speaker(setting: Setting, _: Mark) -> int | None:
+        process = _speaker(evidence, setting)
+        return owners.get(id(process)) if process is not None else None
+
+    lines = [lines_of(all_lines_of(part)) for part in parts]
+    own = settings_of_runs(evidence.settings, lines, launches, attempts, speaker)
+    return [part._replace(settings=settings) for part, settings in zip(parts, own, strict=True)]
+
+
+def _parts(
+    evidence: Evidence, launches: Sequence[Mark], attempts: Attempts, ucx_netmods: Sequence[Mark]
+) -> list[Parts]:
+    """The runs without their settings."""
     commands = Launches(launches)
     groups = _groups(evidence.processes, commands, attempts, ucx_netmods, by_family=_are_told_apart(evidence))
     if not groups:
         return _by_table(evidence, commands)
     silent = _silent_runs(evidence, groups, commands)
     if len(groups) == 1 and not silent:
-        return [Parts(groups[0].processes, evidence.tables, evidence.failures, evidence.settings)]
+        return [Parts(groups[0].processes, evidence.tables, evidence.failures, [])]
     parts = [Parts(group.processes, [], [], []) for group in groups]
     for table in evidence.tables:
         own = silent.get(_region(table[2], commands)) or parts[_nearest(groups, commands, table[2])]
@@ -94,16 +124,6 @@ def runs(
         else:
             own = silent.get(_region(mark, commands)) or parts[_nearest(groups, commands, mark)]
         own.failures.append((failure, mark))
-    orders = {order for group in groups for order in group.lines}
-    for setting, mark in evidence.settings:
-        if process := _speaker(evidence, setting):
-            parts[owners[id(process)]].settings.append((setting, mark))
-        elif mark.order in orders:
-            own = silent.get(_region(mark, commands)) or parts[_nearest(groups, commands, mark)]
-            own.settings.append((setting, mark))
-        else:
-            for part in parts:
-                part.settings.append((setting, mark))
     return sorted([*parts, *silent.values()], key=_start) if silent else parts
 
 
@@ -254,7 +274,7 @@ def _by_table(evidence: Evidence, launches: Launches) -> list[Parts]:
 
     keys = list(dict.fromkeys((place(mark), table.hosts) for table, _, mark in evidence.tables))
     if len(keys) < 2:
-        return [Parts([], evidence.tables, evidence.failures, evidence.settings)]
+        return [Parts([], evidence.tables, evidence.failures, [])]
     parts = {key: Parts([], [], [], []) for key in keys}
     at_place: dict[int, list[Parts]] = {}
     for key in keys:
@@ -263,9 +283,4 @@ def _by_table(evidence: Evidence, launches: Launches) -> list[Parts]:
         parts[place(mark), table.hosts].tables.append((table, file, mark))
     for failure, mark in evidence.failures:
         at_place.get(place(mark), [parts[keys[0]]])[0].failures.append((failure, mark))
-    for setting, mark in evidence.settings:
-        own = at_place.get(place(mark), list(parts.values()) if len(at_place) > 1 else [])
-        if len(own) == 1 or place(mark) not in at_place:  # else nobody knows whose it is
-            for part in own:
-                part.settings.append((setting, mark))
     return list(parts.values())

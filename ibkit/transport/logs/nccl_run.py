@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from ibkit.display import clean
 from ibkit.model.mpi import Layer, Pair
 from ibkit.parsers.base import Problem
-from ibkit.parsers.job_facts import Failure, Said, Setting
+from ibkit.parsers.job_facts import Failure, Said
 from ibkit.parsers.nccl import PINNING_CALLS
 from ibkit.parsers.torch_distributed import RESTARTED
 from ibkit.transport import words
@@ -28,7 +28,8 @@ from ibkit.transport.logs.nccl_networks import Networks, UcxWords, is_of_libfabr
 from ibkit.transport.logs.nccl_peers import Peers
 from ibkit.transport.logs.nccl_runs import runs
 from ibkit.transport.logs.processes import Launches
-from ibkit.transport.logs.versions import Lines, Told, Versions, lines_of, of_runs
+from ibkit.transport.logs.run_settings import One, settings_of_runs
+from ibkit.transport.logs.versions import Lines, Versions, lines_of, of_runs
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import leaves_sockets
 
@@ -111,8 +112,9 @@ def layers(evidence: Evidence, book: Book, judge: Judge) -> tuple[list[Layer], l
     if silent := _silent_attempt(evidence, judge.attempts):
         groups, spans = [[], *groups], [lines_of(silent), *spans]
     versions = _versions(evidence, groups, spans, judge)
+    settings = _settings(evidence, groups, spans, judge)
     for index, numbers in enumerate(groups):
-        run = _Run(evidence, numbers, _Place(index + 1, spans), judge, versions[index])
+        run = _Run(evidence, numbers, _Place(index + 1, spans), judge, versions[index], settings[index])
         found.append(run.layer(book))
         problems += run.problems
     return found, problems
@@ -133,13 +135,34 @@ def _silent_attempt(evidence: Evidence, attempts: Attempts) -> list[Mark]:
 
 def _versions(evidence: Evidence, groups: list[list[int]], spans: list[Lines], judge: Judge) -> list[Versions]:
     """What is told of each run's version."""
+    run_of = _speakers(evidence, groups)
+    return of_runs(
+        evidence.versions,
+        spans,
+        Launches(judge.launches),
+        judge.attempts,
+        lambda told: run_of(told.mark.host, told.pid),
+    )
+
+
+def _settings(evidence: Evidence, groups: list[list[int]], spans: list[Lines], judge: Judge) -> list[list[One]]:
+    """The settings of each run."""
+    run_of = _speakers(evidence, groups)
+    return settings_of_runs(
+        evidence.settings, spans, judge.launches, judge.attempts,
+        lambda setting, _: run_of(setting.said.host, setting.said.pid),
+    )  # fmt: skip
+
+
+def _speakers(evidence: Evidence, groups: list[list[int]]) -> Callable[[str | None, int | None], int | None]:
+    """What tells the run of a process, of which a host and a pid are told."""
     owners = {number: index for index, numbers in enumerate(groups) for number in numbers}
 
-    def speaker(told: Told) -> int | None:
-        number = evidence.numbers.get((told.mark.host, told.pid)) if told.pid is not None else None
+    def run_of(host: str | None, pid: int | None) -> int | None:
+        number = evidence.numbers.get((host, pid)) if pid is not None else None
         return owners[number] if number is not None else None
 
-    return of_runs(evidence.versions, spans, Launches(judge.launches), judge.attempts, speaker)
+    return run_of
 
 
 class _Place:
@@ -155,10 +178,6 @@ class _Place:
             starts = [span[order][0].line for span in spans if order in span]
             end = min((start for start in starts if start > first.line), default=1 << 62)
             self._lines[order] = (0 if first.line == min(starts) else first.line), end
-
-    def has_file(self, order: int) -> bool:
-        """Whether the run has lines of its own in a file."""
-        return order in self._lines
 
     def holds(self, mark: Mark) -> bool:
         """Whether a line of no process belongs here."""
@@ -180,11 +199,20 @@ class _Path(NamedTuple):
 
 
 class _Run:
-    def __init__(self, evidence: Evidence, numbers: list[int], place: _Place, judge: Judge, versions: Versions) -> None:
+    def __init__(
+        self,
+        evidence: Evidence,
+        numbers: list[int],
+        place: _Place,
+        judge: Judge,
+        versions: Versions,
+        settings: Sequence[One],
+    ) -> None:
         self._evidence = evidence
         self._versions = versions
         self._place = place
         self._judge = judge
+        self._told_settings = settings
         self._set = set(numbers)
         self._peers = Peers(evidence, numbers, place.is_only)
         self._networks = Networks(self._peers, judge.ucx)
@@ -220,14 +248,9 @@ class _Run:
         number = self._judge.attempts.number
         return number(mark) in {number(self._peers.process(n).first) for n in self._peers.numbers}
 
-    def _settings(self) -> list[tuple[Setting, Mark]]:
-        return in_force(self._own_settings())
-
-    def _own_settings(self) -> Iterator[tuple[Setting, Mark]]:
-        for setting, mark in self._evidence.settings:
-            is_general = setting.said.pid is None and not self._place.has_file(mark.order)
-            if is_general or self._is_mine(mark, setting.said.host, setting.said.pid):
-                yield setting, self._placed(mark, setting.said)
+    @cached_property
+    def _settings(self) -> list[One]:
+        return in_force((setting, self._placed(mark, setting.said)) for setting, mark in self._told_settings)
 
     def _placed(self, mark: Mark, said: Said) -> Mark:
         """The mark with its speaker's rank in the run's largest communicator, where the line does not tell it."""
@@ -532,7 +555,7 @@ class _Run:
 
     def _is_local_off(self) -> bool:
         """Whether P2P and shared memory are both switched off, so that ranks on one host use the network."""
-        values = {setting.name: setting.value for setting, _ in self._settings()}
+        values = {setting.name: setting.value for setting, _ in self._settings}
         off = {name for name, value in values.items() if value not in ("0", "")}
         is_p2p_off = "NCCL_P2P_DISABLE" in off or values.get("NCCL_P2P_LEVEL") in ("LOC", "0")
         return is_p2p_off and "NCCL_SHM_DISABLE" in off
@@ -614,7 +637,9 @@ class _Run:
 
     def _fallback(self, why: Why, failures: Sequence[tuple[Failure, Mark]]) -> tuple[str, Why, str | None]:
         """TCP that nothing asked for: a fall-back, unless the hosts have no HCA."""
-        if set(why) == {"noport"} and self._judge.device is None and not self._judge.has_port:
+        is_libfabric = any(is_of_libfabric(name) for chosen in self._chosen.values() for name in chosen)
+        has_sign = is_libfabric or self._judge.device is not None or self._judge.has_port
+        if why.keys() <= {"noport", "nolib"} and not has_sign and not any(f.runtime == "ofi" for f, _ in failures):
             if self._hosts and {short_name(host) for host in self._hosts} <= self._judge.without_hca:
                 return "as-expected", {}, None
             if self._hosts and all(_EC2_NAME.match(host) for host in self._hosts):
@@ -623,7 +648,6 @@ class _Run:
                     "there; without one TCP is what they can do"
                 )
                 return "undecided", why, look
-        is_libfabric = any(is_of_libfabric(name) for chosen in self._chosen.values() for name in chosen)
         if is_libfabric and not why:
             return "fallback", why, _PROVIDER_STEP
         return "fallback", why, self._slingshot_step() if self._lacks_plugin(failures) else None
@@ -677,19 +701,19 @@ class _Run:
 
     def _wanted_device(self) -> Mark | None:
         """NCCL_IB_HCA names devices: then the user expects them."""
-        for setting, mark in self._settings():
+        for setting, mark in self._settings:
             if setting.name == "NCCL_IB_HCA" and setting.value and not setting.value.startswith("^"):
                 return mark
         return None
 
     def _asked_for_tcp(self) -> list[Mark]:
         """Settings that leave sockets alone."""
-        return [mark for setting, mark in self._settings() if leaves_sockets(setting)]
+        return [mark for setting, mark in self._settings if leaves_sockets(setting)]
 
     def _asked_for_tcp_apart(self) -> list[Mark]:
         """Settings that leave sockets alone, of processes that use sockets, where others do not."""
         found = []
-        for setting, mark in self._settings():
+        for setting, mark in self._settings:
             number = self._evidence.numbers.get((setting.said.host, setting.said.pid))
             if leaves_sockets(setting) and number in self._chosen and number is not None:
                 chosen = {self._networks.word(number, name, None) for name in self._chosen[number]}

@@ -20,7 +20,8 @@ from ibkit.transport.logs import mpi_builds, mpich_steps
 from ibkit.transport.logs.attempts import Attempts
 from ibkit.transport.logs.in_force import in_force
 from ibkit.transport.logs.processes import Launches
-from ibkit.transport.logs.versions import Told, Versions
+from ibkit.transport.logs.run_settings import One, settings_of_runs
+from ibkit.transport.logs.versions import Told, Versions, lines_of
 from ibkit.transport.reasons import asked_for, reason_of, reasons
 from ibkit.transport.settings import asks_for_mlx, asks_for_tcp, asks_for_ucx, denies_shared_memory
 
@@ -198,6 +199,9 @@ class Context(NamedTuple):
     lines: Mapping[int, int] = {}
     #: Command lines of launchers.
     launches: Sequence[Mark] = ()
+    attempts: Attempts = Attempts()
+    #: Whose settings are in the logs, be they another run's.
+    readers: frozenset[str] = frozenset()
 
 
 def layers(groups: Sequence[Group], versions: Sequence[Versions], context: Context, book: Book) -> list[Layer]:
@@ -205,8 +209,29 @@ def layers(groups: Sequence[Group], versions: Sequence[Versions], context: Conte
     # Of several runs in one log nobody knows whose the numbers are, unless all of them say the same.
     is_alone = len({group.first.order for group in groups}) == len(groups) or len({*map(_speech, groups)}) == 1
     alone = context if is_alone else context._replace(ranks=None, hosts=None, names=(), failures=())
-    told = zip(groups, versions, strict=True)
-    return [_layer(group, number, own, alone, book) for number, (group, own) in enumerate(told, 1)]
+    alone = alone._replace(readers=frozenset(setting.runtime for setting, _ in context.settings))
+    told = zip(groups, versions, _settings(groups, context), strict=True)
+    return [
+        _layer(group, number, own, alone._replace(settings=settings), book)
+        for number, (group, own, settings) in enumerate(told, 1)
+    ]
+
+
+def _settings(groups: Sequence[Group], context: Context) -> list[list[One]]:
+    """The settings of each run; those that Intel MPI tells itself stand behind its other lines."""
+    lines = [lines_of(group.marks()) for group in groups]
+
+    def speaker(_: Setting, mark: Mark) -> int | None:
+        if _STARTUP not in mark.text:
+            return None
+        begun = [
+            (own[mark.order][0].line, number)
+            for number, own in enumerate(lines)
+            if mark.order in own and own[mark.order][0].line < mark.line
+        ]
+        return max(begun)[1] if begun else None
+
+    return settings_of_runs(context.settings, lines, context.launches, context.attempts, speaker)
 
 
 def _place(group: Group, launches: Launches) -> int:
@@ -417,7 +442,7 @@ def _doubt(carriers: Sequence[tuple[Provider, Mark]], context: Context) -> str |
     is told to send with UCX.
     """
     signs = [failure.runtime for failure, _ in context.failures]
-    signs += [setting.runtime for setting, _ in context.settings if setting.runtime != "ucx"]  # any site may set those
+    signs += sorted(context.readers - {"ucx"})  # any site may set those
     others = {told.runtime for told in context.versions if told.runtime in _SPEAKERS.values()}
     others |= {_SPEAKERS[sign] for sign in signs if sign in _SPEAKERS}
     if any(mpi_builds.is_build(provider) for provider, _ in carriers) and others:

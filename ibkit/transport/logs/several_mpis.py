@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ibkit.transport.evidence import Mark
-from ibkit.transport.logs.mpi_runs import Parts
+from ibkit.transport.logs.mpi_runs import Parts, own_lines_of
 from ibkit.transport.logs.processes import Launches
 from ibkit.transport.logs.providers import Group
 
@@ -75,18 +75,6 @@ def is_openmpi(part: Parts) -> bool:
 def regions(marks: Iterable[Mark], borders: Launches) -> set[tuple[int, int]]:
     """Where these lines stand: the file, and how many borders stand before them there."""
     return {(mark.order, borders.between(mark.order, 0, mark.line)) for mark in marks}
-
-
-def own_lines_of(part: Parts) -> list[Mark]:
-    """The first and the last line of each of its processes; where it has none, its failures."""
-    own = [mark for process in part.processes for mark in (process.first, process.last)]
-    return own or [mark for _, mark in part.failures]
-
-
-def all_lines_of(part: Parts) -> list[Mark]:
-    """The same, and those of its tables."""
-    tables = [mark for _, _, mark in part.tables]
-    return [mark for process in part.processes for mark in (process.first, process.last)] + tables or own_lines_of(part)
 
 
 def _layout(group: Group) -> frozenset[tuple[int, str | None]]:

@@ -27,11 +27,11 @@ from ibkit.transport.logs.heap import Heap
 from ibkit.transport.logs.hosts import KnownHosts, read_hosts
 from ibkit.transport.logs.job import Job
 from ibkit.transport.logs.mpi_run import Run
-from ibkit.transport.logs.mpi_runs import Parts, runs
+from ibkit.transport.logs.mpi_runs import Parts, all_lines_of, own_lines_of, runs
 from ibkit.transport.logs.nccl_networks import UcxWords
 from ibkit.transport.logs.processes import MAX_RUNS, Launches
 from ibkit.transport.logs.refusals import refuse, refuse_script
-from ibkit.transport.logs.several_mpis import all_lines_of, first_of, is_openmpi, kept, own_lines_of, regions
+from ibkit.transport.logs.several_mpis import first_of, is_openmpi, kept, regions
 from ibkit.transport.logs.sizes import Known
 from ibkit.transport.logs.versions import Told, Versions, lines_of, of_runs
 
@@ -118,7 +118,7 @@ def _named_layers(heap: Heap, known: Known, attempts: Attempts, book: Book) -> l
     UCX or Open MPI say more than they.
     """
     groups = heap.providers.runs(heap.launches, attempts)
-    context = _context(heap, known)
+    context = _context(heap, known, attempts)
     if not heap.has_paths() and not (heap.has_broken_ucx() and any(group.is_ucx for group in groups)):
         told = _versions(heap, [group.marks() for group in groups], [], attempts)
         return providers.layers(groups, told, context, book)
@@ -175,11 +175,11 @@ def _near(
     return [one for one in failures if one[1].order not in files or not regions([one[1]], launches).isdisjoint(places)]
 
 
-def _context(heap: Heap, known: Known) -> providers.Context:
+def _context(heap: Heap, known: Known, attempts: Attempts) -> providers.Context:
     evidence = heap.mpi
     return providers.Context(
         evidence.versions, evidence.settings, evidence.failures, known.ranks, known.hosts, known.names, heap.lines,
-        heap.launches,
+        heap.launches, attempts,
     )  # fmt: skip
 
 
