@@ -33,6 +33,7 @@ from ibkit.parsers.platform_mpi import ProtTable
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.links import Links
 from ibkit.transport.logs import gloo, mpi, nccl, prot_tables, providers
+from ibkit.transport.logs.commands import Commands
 from ibkit.transport.logs.job import Job, Log
 from ibkit.transport.logs.sizes import Sizes
 from ibkit.transport.reasons import reason_of
@@ -45,6 +46,8 @@ _SHOW_DEVICE = frozenset(
 )
 #: How facts are marked that are HP-MPI's and Platform MPI's.
 _PLATFORM = frozenset((PLATFORM_NAME, HP_MPI, PLATFORM))
+#: Facts that tell nothing of a run's transport.
+_NO_WORD = (Allocation, Attempt, Cut, Foreign, Launch, Requeue, Setting, Version)
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -62,6 +65,7 @@ class Heap:
         self.attempts: list[tuple[bool, Mark]] = []
         self.requeues: list[Mark] = []
         self.sizes = Sizes(job.listed)
+        self.commands = Commands()
         self.launches: list[Mark] = []
         self.problems = list(job.problems)
         self.has_facts = False
@@ -109,18 +113,29 @@ class Heap:
             for other in others:
                 for fact in whole:
                     other._sort(fact, file)
+        for heap in (self, *others):
+            for asked in heap.commands.heard():
+                if isinstance(asked, Setting):
+                    heap.sizes.count(asked)
+                else:
+                    heap.sizes.list_hosts(asked)
         return [self, *others]
 
     def _sort(self, fact: Fact, file: File) -> None:
+        if not isinstance(fact, _NO_WORD):
+            self.commands.hear(file.order, fact.said.line)
         match fact:
             case Launch():
                 self.launches.append(file.mark(fact.said))
+                self.commands.begin(file.order, fact.said.line)
                 self.mpi.launch(self.launches[-1])
             case Cut():
                 (self.nccl if fact.is_nccl else self.mpi).cut(fact, file)
             case Foreign():
                 if fact.runtime not in self.mpi.foreign:
                     self.mpi.foreign.append(fact.runtime)
+            case Setting(runtime="job", scope="command") | Allocation(source="command"):
+                self.commands.ask(fact, file.order)
             case Setting(runtime="job"):
                 self.sizes.count(fact)
             case ProtTable():
