@@ -159,9 +159,11 @@ def asks_for_tcp(setting: Setting, *, has_mlx: bool = True) -> bool:
 
 
 def leaves_sockets(setting: Setting) -> bool:
-    """Settings that leave NCCL its sockets alone; NCCL_SOCKET_IFNAME never does (NCCL's environment variables)."""
-    value = setting.value.strip("\"' ").lower()
-    return (setting.name == "NCCL_IB_DISABLE" and value not in ("0", "")) or (
+    """Settings that leave NCCL its sockets alone; NCCL_SOCKET_IFNAME never does (NCCL's environment variables). Words
+    are no number for NCCL (strtoll in src/misc/param.cc), and in a log they are a sentence's.
+    """
+    value = setting.value.strip("\"' .").lower()
+    return (setting.name == "NCCL_IB_DISABLE" and value.isdecimal() and int(value) != 0) or (
         setting.name == "NCCL_NET" and value in ("socket", "fastsocket")
     )
 

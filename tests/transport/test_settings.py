@@ -136,6 +136,11 @@ def test_lists_of_modules() -> None:
         ("export NCCL_IB_DISABLE=0", "fallback"),
         ("export NCCL_SOCKET_IFNAME=eth0", "fallback"),
         ("# export NCCL_IB_DISABLE=1", "fallback"),
+        ("NCCL_IB_DISABLE=1 may be slower", "fallback"),
+        ("export NCCL_IB_DISABLE=true", "fallback"),  # no number
+        ("NCCL_IB_DISABLE=1 \\\n  torchrun train.py", "by-configuration"),
+        ("cd run && export NCCL_IB_DISABLE=1; torchrun train.py", "by-configuration"),
+        ("export NCCL_IB_DISABLE=1  # for the test", "by-configuration"),
         ("echo NCCL_IB_DISABLE=1 turns InfiniBand off", "fallback"),
         ("if [ $TCP ]; then\n    export NCCL_IB_DISABLE=1\nfi", "fallback"),
         ("[ $TCP ] && export NCCL_IB_DISABLE=1", "fallback"),
