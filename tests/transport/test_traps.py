@@ -441,6 +441,9 @@ def test_no_device_found_is_a_fall_back_unless_the_hosts_have_none() -> None:
     cloud = judged(text(nccl_lines(["ip-10-0-0-1", "ip-10-0-0-2"], network="Socket", before=SOCKET)))
     assert (cloud.verdict, cloud.status) == ("tcp", "undecided")  # EC2 has no InfiniBand; an EFA cannot be excluded
     assert cloud.next_step
+    for before in ((), ("WARN Failed to open libibverbs.so[.1]",)):
+        untold = judged(text(nccl_lines(["ip-10-0-0-1", "ip-10-0-0-2"], network="Socket", before=before)))
+        assert (untold.verdict, untold.status) == ("tcp", "undecided")
 
 
 def test_a_device_that_cannot_be_opened_is_the_reason() -> None:

@@ -46,8 +46,8 @@ _SHOW_DEVICE = frozenset(
 )
 #: How facts are marked that are HP-MPI's and Platform MPI's.
 _PLATFORM = frozenset((PLATFORM_NAME, HP_MPI, PLATFORM))
-#: Facts that tell nothing of a run's transport.
-_NO_WORD = (Allocation, Attempt, Cut, Foreign, Launch, Requeue, Setting, Version)
+#: Facts that tell nothing of a run: the builds and versions that are installed are those of all runs.
+_NO_WORD = (Allocation, Attempt, Build, Cut, Foreign, Launch, Requeue, Setting, Version)
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
