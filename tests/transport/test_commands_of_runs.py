@@ -86,9 +86,9 @@ def test_settings(tmp_path: os.PathLike[str]) -> None:
     assert with_two > ENOUGH // 3
 
 
-#: Ranks whose list, or variables, are the last that the log tells may have more lines where another command follows.
-#: And what is installed, if nothing else is told, is told of all commands.
+#: What is installed is told of all commands.
 OF_ALL = re.compile(rb"MPICH Device:|ch3:")
+#: Ranks whose list, or variables, are the last that the log tells may have more lines where another command follows.
 LAST_WORDS = frozenset(("intel-2021-table-cut-in-its-third-row", "intel-2021.12-one-host-ofi-only"))
 
 
