@@ -141,6 +141,11 @@ def test_lists_of_modules() -> None:
         ("NCCL_IB_DISABLE=1 \\\n  torchrun train.py", "by-configuration"),
         ("cd run && export NCCL_IB_DISABLE=1; torchrun train.py", "by-configuration"),
         ("export NCCL_IB_DISABLE=1  # for the test", "by-configuration"),
+        ("mpirun -x NCCL_IB_DISABLE=1 ./a", "by-configuration"),
+        ("mpirun -x NCCL_IB_DISABLE=1 ./a\nmpirun \\\n -x NCCL_IB_DISABLE=1 ./b", "by-configuration"),
+        ("export NCCL_IB_DISABLE=1\nmpirun ./a\nmpirun ./b", "by-configuration"),
+        ("srun hostname\nmpirun -x NCCL_IB_DISABLE=1 ./a", "undecided"),  # which of them wrote the log?
+        ("mpirun -x NCCL_IB_DISABLE=1 ./a\nmpirun -x NCCL_IB_DISABLE=0 ./b", "undecided"),
         ("echo NCCL_IB_DISABLE=1 turns InfiniBand off", "fallback"),
         ("if [ $TCP ]; then\n    export NCCL_IB_DISABLE=1\nfi", "fallback"),
         ("[ $TCP ] && export NCCL_IB_DISABLE=1", "fallback"),
@@ -153,6 +158,8 @@ def test_a_script_beside_the_log(script: str, status: str) -> None:
     answer = judged(text(NCCL_TCP), script + "\n", names=["job.out", "job.sh"])
     assert (answer.verdict, answer.status) == ("tcp", status)
     assert reason_ids(layer_of(answer, "nccl")) == (["wrongtls"] if status == "by-configuration" else [])
+    if status == "undecided":
+        assert "job.sh:" in (answer.next_step or "")
 
 
 def test_what_the_ranks_say_of_their_environment_counts_for_more_than_a_script() -> None:

@@ -112,3 +112,17 @@ def test_two_names_are_two_hosts_for_nccl_whoever_says_that_there_is_one() -> No
     """It hashes the name (src/misc/utils.cc, getHostHash), so that two containers of one host speak by the network."""
     text = "\n".join(nccl_lines(network=None)) + "\n"
     assert judged(_ONE_HOST + text).verdict == judged(text).verdict == "ib"
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict"),
+    [
+        ("srun -N1 -n2 ./a", "unknown"),  # one host, of which nothing tells that its ranks share memory
+        ("srun -N2 -n2 ./a", "tcp"),
+        ("srun -N2 -n2 ./a\nsrun -N2 -n2 ./b", "tcp"),
+        ("srun -N2 -n2 ./a\nsrun ./b", "unknown"),  # which of them wrote the log?
+    ],
+)
+def test_a_script_s_commands_count_where_all_ask_for_the_same(script: str, verdict: str) -> None:
+    log = "[0] MPI startup(): Intel(R) MPI Library, Version 2021.9\n[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n"
+    assert judged(log, script + "\n", names=["job.out", "job.sh"]).verdict == verdict

@@ -3,39 +3,83 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ibkit.parsers.job_facts import Allocation, Setting
 
+#: What more commands ask for is not known.
+_MAX_COMMANDS = 1000
+#: So many commands that set different things are tried.
+_MAX_CHOICES = 8
+
+
+def is_commands(fact: Setting | Allocation) -> bool:
+    """Whether it stands on a command line."""
+    return (fact.source if isinstance(fact, Allocation) else fact.scope) == "command"
+
 
 class Commands:
-    """Takes what commands ask for, numbers of ranks and lists of hosts, and where anything tells of transports."""
+    """Takes what commands set and ask for, and where anything tells of transports."""
 
     def __init__(self) -> None:
         self._lines: dict[int, list[int]] = {}
         self._asked: dict[tuple[int, int], list[Setting | Allocation]] = {}
+        #: By file and what is asked for, by which of its commands.
+        self._askers: dict[tuple[int, tuple[object, ...]], set[int]] = {}
         self._heard: set[tuple[int, int]] = set()
+        self._telling: set[int] = set()
 
     def begin(self, order: int, line: int) -> None:
         """Here stands a command; those of a file are told in their order."""
         self._lines.setdefault(order, []).append(line)
 
     def ask(self, fact: Setting | Allocation, order: int) -> None:
-        """Take what a command asks for."""
-        self._asked.setdefault(self._place(order, fact.said.line), []).append(fact)
+        """Take what a command sets or asks for."""
+        place = self._place(order, fact.said.line)
+        if place not in self._asked and len(self._asked) == _MAX_COMMANDS:
+            return
+        self._asked.setdefault(place, []).append(fact)
+        self._askers.setdefault((order, fact[1:]), set()).add(place[1])
 
     def hear(self, order: int, line: int) -> None:
         """Here something is told of a run's transport."""
         self._heard.add(self._place(order, line))
+        self._telling.add(order)
 
-    def heard(self) -> Iterator[Setting | Allocation]:
-        """What those asked for behind which something is told before the next one; in a file that tells nothing else,
-        a job's script, all of them.
+    def sizes(self) -> Iterator[Setting | Allocation]:
+        """Numbers of ranks and lists of hosts of those commands behind which something is told before the next one; of
+        a job's script, which tells nothing else, what all of its commands ask for.
         """
-        telling = {order for order, _ in self._heard}
         for place, facts in self._asked.items():
-            if place in self._heard or place[0] not in telling:
-                yield from facts
+            for fact in facts:
+                is_heard = place in self._heard if place[0] in self._telling else self._is_alike(fact, place[0])
+                if is_heard and (isinstance(fact, Allocation) or fact.runtime == "job"):
+                    yield fact
+
+    def choices(self) -> list[dict[int, int]]:
+        """For each script the number of one command, for each that sets something else; empty where all of a script's
+        commands set the same.
+        """
+        by_file = []
+        for order, lines in self._lines.items():
+            if order not in self._telling:
+                unlike: dict[frozenset[object], int] = {}
+                for number in range(1, len(lines) + 1):
+                    asked = self._asked.get((order, number), ())
+                    sets = frozenset(one[1:] for one in asked if isinstance(one, Setting) and one.runtime != "job")
+                    unlike.setdefault(sets, number)
+                if len(unlike) > 1:
+                    by_file.append([(order, number) for number in unlike.values()][:_MAX_CHOICES])
+        count = max(map(len, by_file), default=0)
+        return [dict(numbers[turn % len(numbers)] for numbers in by_file) for turn in range(count)]
+
+    def is_of(self, choice: Mapping[int, int], order: int, line: int) -> bool:
+        """Whether a line is of the command that was chosen of its file, if any was."""
+        return choice.get(order, (place := self._place(order, line))[1]) == place[1]
+
+    def _is_alike(self, fact: Setting | Allocation, order: int) -> bool:
+        """Whether all commands of a file ask for it."""
+        return len(self._askers[order, fact[1:]]) == len(self._lines.get(order, ())) or order not in self._lines
 
     def _place(self, order: int, line: int) -> tuple[int, int]:
         """The file, and how many commands begin up to this line."""

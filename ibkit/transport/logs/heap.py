@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from copy import copy, deepcopy
 
 from ibkit.parsers.base import Problem
 from ibkit.parsers.job_facts import (
@@ -33,7 +34,7 @@ from ibkit.parsers.platform_mpi import ProtTable
 from ibkit.transport.evidence import Book, File, Mark
 from ibkit.transport.links import Links
 from ibkit.transport.logs import gloo, mpi, nccl, prot_tables, providers
-from ibkit.transport.logs.commands import Commands
+from ibkit.transport.logs.commands import Commands, is_commands
 from ibkit.transport.logs.job import Job, Log
 from ibkit.transport.logs.sizes import Sizes
 from ibkit.transport.reasons import reason_of
@@ -47,7 +48,7 @@ _SHOW_DEVICE = frozenset(
 #: How facts are marked that are HP-MPI's and Platform MPI's.
 _PLATFORM = frozenset((PLATFORM_NAME, HP_MPI, PLATFORM))
 #: Facts that tell nothing of a run: the builds and versions that are installed are those of all runs.
-_NO_WORD = (Allocation, Attempt, Build, Cut, Foreign, Launch, Requeue, Setting, Version)
+_NO_WORD = (Attempt, Build, Cut, Foreign, Launch, Requeue, Version)
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -104,8 +105,6 @@ class Heap:
         endings, self._endings = self._endings, []
         others = []
         if any(sure != whole for _, sure, whole in endings):
-            from copy import deepcopy
-
             others.append(deepcopy(self))
         for file, sure, whole in endings:
             for fact in sure:
@@ -114,7 +113,7 @@ class Heap:
                 for fact in whole:
                     other._sort(fact, file)
         for heap in (self, *others):
-            for asked in heap.commands.heard():
+            for asked in heap.commands.sizes():
                 if isinstance(asked, Setting):
                     heap.sizes.count(asked)
                 else:
@@ -122,7 +121,10 @@ class Heap:
         return [self, *others]
 
     def _sort(self, fact: Fact, file: File) -> None:
-        if not isinstance(fact, _NO_WORD):
+        if isinstance(fact, (Setting, Allocation)):
+            if is_commands(fact):
+                self.commands.ask(fact, file.order)
+        elif not isinstance(fact, _NO_WORD):
             self.commands.hear(file.order, fact.said.line)
         match fact:
             case Launch():
@@ -134,16 +136,16 @@ class Heap:
             case Foreign():
                 if fact.runtime not in self.mpi.foreign:
                     self.mpi.foreign.append(fact.runtime)
-            case Setting(runtime="job", scope="command") | Allocation(source="command"):
-                self.commands.ask(fact, file.order)
             case Setting(runtime="job"):
-                self.sizes.count(fact)
+                if not is_commands(fact):
+                    self.sizes.count(fact)
             case ProtTable():
                 self.prot.add(fact, file)
             case Version() | Setting() | Failure() if fact.runtime in _PLATFORM:
                 self.prot.add(fact, file)
             case Allocation():
-                self.sizes.list_hosts(fact)
+                if not is_commands(fact):
+                    self.sizes.list_hosts(fact)
             case Attempt():
                 self.attempts.append((fact.is_first, file.mark(fact.said)))
             case Requeue():
@@ -170,6 +172,23 @@ class Heap:
                 self.nccl.add(fact, file)
             case _:
                 self.mpi.add(fact, file)
+
+    def by_command(self) -> list[Heap]:
+        """The same with what one command of a script sets, for each that sets something else; empty where all set the
+        same. Which of them wrote a log in another file is not told.
+        """
+        found = []
+        for choice in self.commands.choices():
+            heap = copy(self)
+            heap.mpi, heap.nccl, heap.problems = copy(self.mpi), copy(self.nccl), list(self.problems)
+            for evidence in (heap.mpi, heap.nccl):
+                evidence.settings = [
+                    (setting, mark)
+                    for setting, mark in evidence.settings
+                    if not is_commands(setting) or self.commands.is_of(choice, mark.order, mark.line)
+                ]
+            found.append(heap)
+        return found
 
     @property
     def device_mark(self) -> Mark | None:

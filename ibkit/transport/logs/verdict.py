@@ -14,7 +14,7 @@ from ibkit.transport.fixes import fitted, places_of
 from ibkit.transport.host_names import short_name
 from ibkit.transport.logs import nccl_run, providers
 from ibkit.transport.logs.attempts import Attempts
-from ibkit.transport.logs.doubt import agreed, common
+from ibkit.transport.logs.doubt import agreed, common, settled
 from ibkit.transport.logs.faint_runs import (
     HEARD,
     connected_layers,
@@ -53,10 +53,14 @@ def _answer(job: Job, heap: Heap) -> JobVerdict:
     book = Book()
     heap, *whole = heap.ended()
     hosts = read_hosts(job.hosts, heap.links)
+    heap, *by_others = heap.by_command() or [heap]
     layers = _layers(heap, hosts, book)
     others = [_layers(other, read_hosts(job.hosts, other.links), Book()) for other in whole]
     for other in others:
         layers = list(agreed(layers, other))
+    for rest in by_others:
+        rest_book = Book()
+        layers = list(settled(layers, book, _layers(rest, hosts, rest_book), rest_book))
     ends = [
         (failure, mark)
         for failure, mark in heap.mpi.failures
