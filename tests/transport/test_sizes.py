@@ -124,5 +124,7 @@ def test_two_names_are_two_hosts_for_nccl_whoever_says_that_there_is_one() -> No
     ],
 )
 def test_a_script_s_commands_count_where_all_ask_for_the_same(script: str, verdict: str) -> None:
-    log = "[0] MPI startup(): Intel(R) MPI Library, Version 2021.9\n[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n"
+    log = (
+        "[0] MPI startup(): Intel(R) MPI Library, Version 2021.9\n[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n"
+    )
     assert judged(log, script + "\n", names=["job.out", "job.sh"]).verdict == verdict

@@ -28,6 +28,7 @@ class Commands:
         self._askers: dict[tuple[int, tuple[object, ...]], set[int]] = {}
         self._heard: set[tuple[int, int]] = set()
         self._telling: set[int] = set()
+        self._built: set[int] = set()
 
     def begin(self, order: int, line: int) -> None:
         """Here stands a command; those of a file are told in their order."""
@@ -46,14 +47,17 @@ class Commands:
         self._heard.add(self._place(order, line))
         self._telling.add(order)
 
+    def hear_build(self, order: int) -> None:
+        """Here a build of an MPI is told, which any of the file's commands uses."""
+        self._built.add(order)
+
     def sizes(self) -> Iterator[Setting | Allocation]:
-        """Numbers of ranks and lists of hosts of those commands behind which something is told before the next one; of
-        a job's script, which tells nothing else, what all of its commands ask for.
+        """Numbers of ranks and lists of hosts of the commands that may be a run's: those behind which something is told
+        before the next one. In a job's script, which tells nothing, it is what all of its commands ask for.
         """
         for place, facts in self._asked.items():
             for fact in facts:
-                is_heard = place in self._heard if place[0] in self._telling else self._is_alike(fact, place[0])
-                if is_heard and (isinstance(fact, Allocation) or fact.runtime == "job"):
+                if (isinstance(fact, Allocation) or fact.runtime == "job") and self._may_be_runs(fact, place):
                     yield fact
 
     def choices(self) -> list[dict[int, int]]:
@@ -77,9 +81,12 @@ class Commands:
         """Whether a line is of the command that was chosen of its file, if any was."""
         return choice.get(order, (place := self._place(order, line))[1]) == place[1]
 
-    def _is_alike(self, fact: Setting | Allocation, order: int) -> bool:
-        """Whether all commands of a file ask for it."""
-        return len(self._askers[order, fact[1:]]) == len(self._lines.get(order, ())) or order not in self._lines
+    def _may_be_runs(self, fact: Setting | Allocation, place: tuple[int, int]) -> bool:
+        order, _ = place
+        if order in self._telling:
+            return place in self._heard
+        count = len(self._lines.get(order, ()))
+        return order in self._built or count == 0 or len(self._askers[order, fact[1:]]) == count
 
     def _place(self, order: int, line: int) -> tuple[int, int]:
         """The file, and how many commands begin up to this line."""

@@ -48,7 +48,7 @@ _SHOW_DEVICE = frozenset(
 #: How facts are marked that are HP-MPI's and Platform MPI's.
 _PLATFORM = frozenset((PLATFORM_NAME, HP_MPI, PLATFORM))
 #: Facts that tell nothing of a run: the builds and versions that are installed are those of all runs.
-_NO_WORD = (Attempt, Build, Cut, Foreign, Launch, Requeue, Version)
+_NO_WORD = (Attempt, Cut, Foreign, Launch, Requeue, Version)
 _UCX_CONSUMERS = frozenset(("MPICH", "Open MPI"))
 
 
@@ -124,6 +124,8 @@ class Heap:
         if isinstance(fact, (Setting, Allocation)):
             if is_commands(fact):
                 self.commands.ask(fact, file.order)
+        elif isinstance(fact, Build):
+            self.commands.hear_build(file.order)
         elif not isinstance(fact, _NO_WORD):
             self.commands.hear(file.order, fact.said.line)
         match fact:
