@@ -39,7 +39,8 @@ class Setting(NamedTuple):
     """A variable or parameter that is set: by the runtime's own word, in an environment dump or on a command line.
 
     MCA parameters are named without ``OMPI_MCA_``; ``runtime`` is who reads it: nccl, ucx, ompi, intel, ofi
-    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes). ``scope`` is whose it is.
+    (libfabric), mpich, mvapich2, gloo, psm3, or job (counts of ranks and nodes). ``scope`` is whose it is; ``start``
+    is the line on which its command begins, where that one goes on behind a backslash.
     """
 
     said: Said
@@ -47,6 +48,7 @@ class Setting(NamedTuple):
     name: str
     value: str
     scope: Scope = "printed"
+    start: int | None = None
 
 
 class Allocation(NamedTuple):

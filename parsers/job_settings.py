@@ -87,10 +87,20 @@ class Reader:
 
     def __init__(self) -> None:
         self._launcher = ""
+        self._start = 0
         self._number = 0
 
     def read(self, line: Line) -> Iterator[Setting | Launch]:
         """What the line sets. Never raises."""
+        if line.number != self._number:
+            self._start = line.number
+        is_first = self._start == line.number
+        for fact in self._read(line):
+            if isinstance(fact, Setting) and fact.scope == "command" and not is_first:
+                fact = fact._replace(start=self._start)
+            yield fact
+
+    def _read(self, line: Line) -> Iterator[Setting | Launch]:
         text = line.text.strip()
         said = Said(line.number, line.raw, None, None, line.rank)
         goes_on = self._launcher if line.number == self._number else ""

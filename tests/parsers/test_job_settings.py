@@ -126,3 +126,12 @@ def test_what_srun_exports(command: str, found: list[tuple[str, str]]) -> None:
 def test_a_command_behind_a_prompt_and_variables_in_front_of_it(text: str, found: list[tuple[str, str]]) -> None:
     facts = Reader().read(Line(1, text, text))
     assert [(fact.name, fact.value) for fact in facts if isinstance(fact, Setting) and fact.runtime != "job"] == found
+
+
+def test_where_the_command_of_a_setting_begins() -> None:
+    """Behind a backslash it is another line than the setting's."""
+    reader = Reader()
+    texts = ["mpirun -x UCX_TLS=tcp \\", " --bind-to core \\", " -x UCX_LOG_LEVEL=info ./a", "mpirun -x UCX_TLS=rc ./a"]
+    facts = [fact for number, text in enumerate(texts, 1) for fact in reader.read(Line(number, text, text))]
+    found = [(fact.value, fact.said.line, fact.start) for fact in facts if isinstance(fact, Setting)]
+    assert found == [("tcp", 1, None), ("info", 3, 1), ("rc", 4, None)]

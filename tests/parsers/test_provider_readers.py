@@ -74,7 +74,7 @@ def said(reader, text: str) -> list[tuple]:
             "[0] MPI startup(): shm and dapl data transfer modes",
             [(SharedMemory, "Intel MPI", False), (Provider, "Intel MPI", "dapl", "fabric", None)],
         ),
-        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed")]),
+        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed", None)]),
         (
             intel_mpi,
             "init_tmi_provider(): TMI provider initialized: psm2 (1.3)",
@@ -172,12 +172,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             intel_mpi,
             '[0] MPI startup(): Load tuning file: "/opt/mpi/etc/tuning_generic_ofi.dat"',
-            [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed")],
+            [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed", None)],
         ),
         (
             intel_mpi,
             "[0] MPI startup(): I_MPI_FABRICS=shm",
-            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm", "printed")],
+            [(SharedMemory, "Intel MPI", True), (Setting, "intel", "I_MPI_FABRICS", "shm", "printed", None)],
         ),
         (intel_mpi, "[0] MPI startup(): 0       eth0", []),
         (
@@ -290,12 +290,12 @@ def said(reader, text: str) -> list[tuple]:
         (
             horovod,
             "horovodrun -np 4 --gloo --network-interfaces ib0 -H n01:2,n02:2 python t.py",
-            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0", "command")],
+            [(Backend, "Horovod", "gloo", "data"), (Setting, "gloo", "HOROVOD_GLOO_IFACE", "ib0", "command", None)],
         ),
         (
             horovod,
             "$ horovodrun -np 4 python t.py",
-            [(Setting, "ompi", "pml", "ob1", "command"), (Setting, "ompi", "btl", "^openib", "command")],
+            [(Setting, "ompi", "pml", "ob1", "command", None), (Setting, "ompi", "btl", "^openib", "command", None)],
         ),
         (
             horovod,
@@ -344,15 +344,15 @@ def said(reader, text: str) -> list[tuple]:
         (
             torch_distributed,
             "PyTorch version: 2.3.1+cu121",
-            [(Setting, "gloo", "PYTORCH_VERSION", "2.3.1+cu121", "printed")],
+            [(Setting, "gloo", "PYTORCH_VERSION", "2.3.1+cu121", "printed", None)],
         ),
         (
             torch_distributed,
             "- PyTorch version (GPU?): 2.1.0 (True)",
-            [(Setting, "gloo", "PYTORCH_VERSION", "2.1.0", "printed")],
+            [(Setting, "gloo", "PYTORCH_VERSION", "2.1.0", "printed", None)],
         ),
         (torch_distributed, "CUDA used to build PyTorch: 12.1", []),
-        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", "printed")]),
+        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", "printed", None)]),
         (
             torch_distributed,
             "I1202 agent/server/api.py:899] [default] Worker group FAILED. 3/3 attempts left; "

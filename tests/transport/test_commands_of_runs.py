@@ -19,8 +19,11 @@ VARIABLES = (
     "UCX_TLS=tcp,self", "OMPI_MCA_pml=ob1", "OMPI_MCA_btl=tcp,self", "NCCL_IB_DISABLE=1", "FI_PROVIDER=tcp",
     "I_MPI_FABRICS=shm:tcp", "GLOO_DEVICE_TRANSPORT=TCP",
 )  # fmt: skip
-#: The same command with variables in front of it, with options, and without any.
+#: The same command with variables in front of it, with options on one line and on several, and without any.
 BY_VARIABLES = f"$ {' '.join(VARIABLES)} mpirun ./a\n".encode()
+OVER_LINES = "$ mpirun -np 4 \\\n --bind-to core {} \\\n --report-bindings ./a\n".format(
+    "".join(f" \\\n -x {one} \\\n --tag-output" for one in VARIABLES)
+).encode()
 BY_OPTIONS = f"$ mpirun {' '.join(f'-x {one}' for one in VARIABLES)} ./a -TCP\n".encode()
 PLAIN = b"$ mpirun ./a\n"
 EXPORTS = "".join(f"$ export {one}\n" for one in VARIABLES).encode()
@@ -62,6 +65,7 @@ def test_settings(tmp_path: os.PathLike[str]) -> None:
             continue  # its own command stands in it, or what it tells counts for more
         tried += 1
         cases = [
+            (OVER_LINES + data, statuses(path, OVER_LINES.replace(b"\\\n", b"") + data)),
             (data + asking, [LOST]),
             (PLAIN + data + asking + OUTPUT, [LOST]),
             (asking + OUTPUT + PLAIN + data, [LOST]),

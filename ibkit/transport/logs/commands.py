@@ -18,6 +18,11 @@ def is_commands(fact: Setting | Allocation) -> bool:
     return (fact.source if isinstance(fact, Allocation) else fact.scope) == "command"
 
 
+def _asked(fact: Setting | Allocation) -> tuple[object, ...]:
+    """What it asks for, wherever it stands."""
+    return (fact.runtime, fact.name, fact.value) if isinstance(fact, Setting) else fact[1:]
+
+
 class Commands:
     """Takes what commands set and ask for, and where anything tells of transports."""
 
@@ -40,7 +45,7 @@ class Commands:
         if place not in self._asked and len(self._asked) == _MAX_COMMANDS:
             return
         self._asked.setdefault(place, []).append(fact)
-        self._askers.setdefault((order, fact[1:]), set()).add(place[1])
+        self._askers.setdefault((order, _asked(fact)), set()).add(place[1])
 
     def hear(self, order: int, line: int) -> None:
         """Here something is told of a run's transport."""
@@ -70,7 +75,7 @@ class Commands:
                 unlike: dict[frozenset[object], int] = {}
                 for number in range(1, len(lines) + 1):
                     asked = self._asked.get((order, number), ())
-                    sets = frozenset(one[1:] for one in asked if isinstance(one, Setting) and one.runtime != "job")
+                    sets = frozenset(_asked(one) for one in asked if isinstance(one, Setting) and one.runtime != "job")
                     unlike.setdefault(sets, number)
                 if len(unlike) > 1:
                     by_file.append([(order, number) for number in unlike.values()][:_MAX_CHOICES])
@@ -86,7 +91,7 @@ class Commands:
         if order in self._telling:
             return place in self._heard
         count = len(self._lines.get(order, ()))
-        return order in self._built or count == 0 or len(self._askers[order, fact[1:]]) == count
+        return order in self._built or count == 0 or len(self._askers[order, _asked(fact)]) == count
 
     def _place(self, order: int, line: int) -> tuple[int, int]:
         """The file, and how many commands begin up to this line."""

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from ibkit.parsers.job_facts import Setting
 from ibkit.transport.evidence import Mark
 from ibkit.transport.logs.attempts import Attempts
-from ibkit.transport.logs.processes import Launches
 from ibkit.transport.logs.versions import Lines
 
 One = tuple[Setting, Mark]
@@ -71,13 +70,10 @@ class _File:
         self._ends = list(accumulate((run.last.line for run in self._runs), max))
         self._every = range(len(runs))
         self._attempts = attempts
-        self._launches = Launches(launches)
-        commands = sorted({mark.line for setting, mark in settings if setting.scope == "command"})
-        #: Where commands begin: the lines behind a backslash are of the same one.
-        self._commands = sorted(
-            {mark.line for mark in launches}
-            | {line for before, line in zip([-1, *commands], commands, strict=False) if before != line - 1}
-        )
+        self._launches = {mark.line for mark in launches}
+        own = {_start(setting, mark) for setting, mark in settings if setting.scope == "command"}
+        #: Where commands begin.
+        self._commands = sorted(self._launches | own)
         #: Behind how many runs' starts an environment was printed between runs.
         self._printed = sorted(
             {
@@ -104,7 +100,7 @@ class _File:
         around = self._around(mark)
         behind = bisect_right(self._starts, mark.line)
         if setting.scope == "command":
-            places = list(self._started(mark, behind)) or ([] if around is None else [around])
+            places = list(self._started(_start(setting, mark), behind)) or ([] if around is None else [around])
         elif setting.scope == "shell":
             places = [*([] if around is None else [around]), *range(behind, len(self._runs))]
         elif around is not None:
@@ -116,16 +112,15 @@ class _File:
             places = range(behind, min([len(self._runs), *again]))
         return [self._runs[place].number for place in places]
 
-    def _started(self, mark: Mark, behind: int) -> Iterator[int]:
-        """The places of the runs that a command starts: those up to the next command. Of a program that is no launcher
-        not all commands are known: its first run and that one's later attempts.
+    def _started(self, start: int, behind: int) -> Iterator[int]:
+        """The places of the runs that the command on a line starts: those up to the next command. Of a program that is
+        no launcher not all commands are known: its first run and that one's later attempts.
         """
-        at = bisect_right(self._commands, mark.line)
+        at = bisect_right(self._commands, start)
         end = self._commands[at] if at < len(self._commands) else 1 << 62
-        is_launchers = at > 0 and self._launches.between(mark.order, self._commands[at - 1] - 1, mark.line) > 0
         for place in range(behind, bisect_right(self._starts, end)):
             before = self._runs[place - 1].first if place > behind else None
-            if before and not is_launchers and not self._attempts.are_apart(before, self._runs[place].first):
+            if before and start not in self._launches and not self._attempts.are_apart(before, self._runs[place].first):
                 return
             yield place
 
@@ -135,3 +130,8 @@ class _File:
         line = self._runs[last].last.line
         at = bisect_right(self._commands, line)
         return [] if at < len(self._commands) and self._commands[at] < mark.line else [last]
+
+
+def _start(setting: Setting, mark: Mark) -> int:
+    """The line on which the command of a setting begins."""
+    return setting.start or mark.line
