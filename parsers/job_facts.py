@@ -31,8 +31,9 @@ class Version(NamedTuple):
 
 
 #: Whose a setting is: somebody's who printed it, a process or a program that lists an environment; of the run that a
-#: command line starts; of all that a shell starts behind a statement; a parameter file's, before which all of these go.
-Scope = Literal["printed", "command", "shell", "parameters"]
+#: command line starts; of all that a shell starts behind a statement; of the job whose report a batch system writes; a
+#: parameter file's, before which all of these go.
+Scope = Literal["printed", "command", "shell", "report", "parameters"]
 
 
 class Setting(NamedTuple):

@@ -315,7 +315,7 @@ _ANCHORS = Needles(
         b"MEMLOCK", b"Local_rank", b"OFI addrinfo", b"OFI fi_getinfo", b"No ibverbs", b"HCA", b"IB device", b"rdma_iba",
         b"Using ibverbs", b"tcp, pci=", b"GLOO", b"FI_", b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun",
         b"SLURM", b"PMI_", b"WORLD_SIZE", b"valid libfabric", b"MVP_",
-        b"LSB_HOSTS", b"LSB_MCPU", b" NodeList=", b"exec_host", b"executed on host", b"<8*", b"prun ",
+        b"LSB_HOSTS", b"LSB_MCPU", b"LSBATCH", b" NodeList=", b"exec_host", b"executed on host", b"<8*", b"prun ",
         # PyTorch, Horovod
         b"HOROVOD", b"elastic_operator", b"restart worker", b"workers for entry", b"backend_name", b"gloo_",
         *torch_distributed.BACKEND_WORDS, b"_process_group(", b" backend=", b"is using nccl==",

@@ -57,6 +57,10 @@ _PROGRAM = re.compile(
 _WORD = re.compile(rf"({_NAME})=(\"[^\"]*\"|'[^']*'|\S*)")
 #: DeepSpeed's launcher names the node's number and its variables (deepspeed/launcher/launch.py).
 _DEEPSPEED = re.compile(r"\[launch\.py:\d{1,5}:main\] \d{1,6} (NCCL_\w{1,60})(?:=| )(\S{0,400})\s*\Z")
+#: The title of what was submitted, in LSF's report, which stands in front of the output or behind it (bsub -o), and how
+#: long a script may be.
+_REPORT = "# LSBATCH: User input"
+_REPORT_LINES = 100
 #: Python's os.environ, printed.
 _ENVIRON = re.compile(r"environ\(\{'.{0,65536}\}\)\Z")
 _ITEM = re.compile(rf"'({_NAME})': '([^']{{0,4000}})'[,}}]")
@@ -68,7 +72,7 @@ _SHAPES = re.compile(
             b"mpirun", b"mpiexec", b"orterun", b"prterun", b"srun", b"horovodrun",
             b"-mca ", b"UCX_", b"OMPI_MCA_", b"PRTE_MCA_", b"NCCL_", b"I_MPI_",
             b"FI_PROVIDER", b"FI_TCP_I", b"FI_SOCKETS_I", b"FI_UDP_I",
-            b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MVP_", b"MV2_", b"GLOO_",
+            _REPORT.encode(), b"PSM3_", b"MPICH_", b"MPIR_CVAR_", b"MVP_", b"MV2_", b"GLOO_",
             *(name.encode() + b"=" for name in (*_COUNTS, _JOB_TASKS, _STEP_TASKS)),
         )
     )
@@ -89,14 +93,20 @@ class Reader:
         self._launcher = ""
         self._start = 0
         self._number = 0
+        self._reported = 0
 
     def read(self, line: Line) -> Iterator[Setting | Launch]:
         """What the line sets. Never raises."""
+        if line.text.startswith(_REPORT):
+            self._reported = line.number
         if line.number != self._number:
             self._start = line.number
         is_first = self._start == line.number
+        is_reported = self._reported > 0 and line.number - self._reported <= _REPORT_LINES
         for fact in self._read(line):
-            if isinstance(fact, Setting) and fact.scope == "command" and not is_first:
+            if isinstance(fact, Setting) and is_reported and fact.scope in ("command", "shell"):
+                fact = fact._replace(scope="report")
+            elif isinstance(fact, Setting) and fact.scope == "command" and not is_first:
                 fact = fact._replace(start=self._start)
             yield fact
 

@@ -74,7 +74,11 @@ def said(reader, text: str) -> list[tuple]:
             "[0] MPI startup(): shm and dapl data transfer modes",
             [(SharedMemory, "Intel MPI", False), (Provider, "Intel MPI", "dapl", "fabric", None)],
         ),
-        (intel_mpi, "[0] MPI startup(): I_MPI_FABRICS=ofi", [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed", None)]),
+        (
+            intel_mpi,
+            "[0] MPI startup(): I_MPI_FABRICS=ofi",
+            [(Setting, "intel", "I_MPI_FABRICS", "ofi", "printed", None)],
+        ),
         (
             intel_mpi,
             "init_tmi_provider(): TMI provider initialized: psm2 (1.3)",
@@ -352,7 +356,11 @@ def said(reader, text: str) -> list[tuple]:
             [(Setting, "gloo", "PYTORCH_VERSION", "2.1.0", "printed", None)],
         ),
         (torch_distributed, "CUDA used to build PyTorch: 12.1", []),
-        (torch_distributed, "gloo_device_transport: N/A", [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", "printed", None)]),
+        (
+            torch_distributed,
+            "gloo_device_transport: N/A",
+            [(Setting, "gloo", "GLOO_DEVICE_TRANSPORT", "", "printed", None)],
+        ),
         (
             torch_distributed,
             "I1202 agent/server/api.py:899] [default] Worker group FAILED. 3/3 attempts left; "

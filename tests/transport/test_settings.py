@@ -162,6 +162,13 @@ def test_a_script_beside_the_log(script: str, status: str) -> None:
         assert "job.sh:" in (answer.next_step or "")
 
 
+@pytest.mark.parametrize(("above", "below"), [(1, 0), (0, 1), (1, 1)])
+def test_a_report_of_lsf_is_of_the_run_above_or_below_it(above: int, below: int) -> None:
+    report = ("# LSBATCH: User input", "mpirun -x NCCL_IB_DISABLE=1 ./a", "-" * 60, "", "Resource usage summary:")
+    answer = judged(text(*NCCL_TCP * above, *report, *(line.replace(":1", ":3") for line in NCCL_TCP * below)))
+    assert answer.status == ("by-configuration" if above + below == 1 else "fallback")
+
+
 def test_what_the_ranks_say_of_their_environment_counts_for_more_than_a_script() -> None:
     said = "n01:100:150 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 0."
     answer = judged(text(NCCL_TCP[:1], said, NCCL_TCP[1:]), "export NCCL_IB_DISABLE=1\n")

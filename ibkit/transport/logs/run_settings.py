@@ -3,7 +3,8 @@
 A process's own word is its run's. A command's variables and options are those of the run that it starts: of no run
 where the log tells nothing behind it before the next command. A shell's statement holds for all runs behind it, and so
 does what somebody printed between two runs, until an environment is printed again; within a run's lines it is that
-run's. A file in which no run has lines, a script or a parameter file, holds for all.
+run's. A batch system's report is of the runs above it, or below. A file in which no run has lines, a script or a
+parameter file, holds for all.
 """
 
 from __future__ import annotations
@@ -101,6 +102,10 @@ class _File:
         behind = bisect_right(self._starts, mark.line)
         if setting.scope == "command":
             places = list(self._started(_start(setting, mark), behind)) or ([] if around is None else [around])
+        elif setting.scope == "report":
+            above = [place for place, run in enumerate(self._runs) if run.last.line < mark.line]
+            below = range(behind, len(self._runs))
+            places = above or below if not (above and below) else ()  # of several jobs' reports nobody knows whose
         elif setting.scope == "shell":
             places = [*([] if around is None else [around]), *range(behind, len(self._runs))]
         elif around is not None:
